@@ -15,14 +15,20 @@ constexpr std::string_view kProgress = "progress";
 constexpr int64_t kApplicationId = 0x4d757374;
 constexpr int64_t kSchemaVersion = 1;
 
-// Points of progress have a table of their own: there are many, and they may be thinned out.
-constexpr std::string_view kSchema[] = {
-    "CREATE TABLE job(name TEXT PRIMARY KEY, heard_ms INTEGER NOT NULL) WITHOUT ROWID",
+constexpr std::string_view kJobTable =
+    "CREATE TABLE job(name TEXT PRIMARY KEY, heard_ms INTEGER NOT NULL) WITHOUT ROWID";
+constexpr std::string_view kEventTable =
     "CREATE TABLE event(number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, job TEXT NOT NULL, "
-    "node TEXT NOT NULL, name TEXT NOT NULL, time_ms INTEGER NOT NULL, body TEXT NOT NULL)",
-    "CREATE INDEX event_of_job ON event(job)",
+    "node TEXT NOT NULL, name TEXT NOT NULL, time_ms INTEGER NOT NULL, body TEXT NOT NULL)";
+// Points of progress have a table of their own: there are many, and they may be thinned out.
+constexpr std::string_view kProgressTable =
     "CREATE TABLE progress(number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, job TEXT NOT NULL, "
-    "node TEXT NOT NULL, time_ms INTEGER NOT NULL, body TEXT NOT NULL)",
+    "node TEXT NOT NULL, time_ms INTEGER NOT NULL, body TEXT NOT NULL)";
+constexpr std::string_view kSchema[] = {
+    kJobTable,
+    kEventTable,
+    kProgressTable,
+    "CREATE INDEX event_of_job ON event(job)",
     "CREATE INDEX progress_of_job ON progress(job, node, time_ms)",
     "PRAGMA application_id = 1299542900",
     "PRAGMA user_version = 1",

@@ -5,7 +5,6 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <ranges>
 #include <utility>
 
 #include "base/json.h"
@@ -140,7 +139,6 @@ void Fold::on_round_start(const EventFields& event) {
   begin_round(event, *round);
 }
 
-// A node that is not heard of in a new round, and was in the last one, is lost, whoever says so.
 void Fold::begin_round(const EventFields& event, int64_t round) {
   if (view_.round == round) return;
   view_.round = round;
@@ -300,11 +298,14 @@ void Fold::note(const EventFields& event) {
   if (!text) return;
   // What every node says of the job is told once.
   constexpr int64_t kSameMs = 3000;
-  const auto said = [&](const Moment& moment) {
-    return moment.event == event.name() && moment.text == *text &&
-           event.time_ms() - moment.time_ms < kSameMs;
-  };
-  if (std::ranges::any_of(view_.moments | std::views::reverse | std::views::take(16), said)) return;
+  constexpr size_t kLooks = 16;
+  const auto& told = view_.moments;
+  for (size_t i = told.size(); i > 0 && told.size() - i < kLooks; --i) {
+    const Moment& moment = told[i - 1];
+    if (moment.event == event.name() && moment.text == *text &&
+        event.time_ms() - moment.time_ms < kSameMs)
+      return;
+  }
   view_.moments.push_back(
       {event.time_ms(), event.node(), event.name(), event.level(), *std::move(text)});
 }

@@ -127,7 +127,7 @@ TEST(JobView, TheFirstFailureOfARoundIsTheFailure) {
           .say("node-2", "worker.exit",
                R"({"level":"error","rank":3,"round":1,"reason":"exit code 1","last_lines":["ValueError: no data", 7]})")
           .say("node-1", "worker.exit", R"({"level":"error","rank":0,"round":1,"reason":"exit code 9"})")
-          .say("node-1", "worker.exit", R"({"rank":1,"round":1,"reason":"SIGTERM (stopped by muster)"})")
+          .say("node-1", "worker.exit", R"({"rank":1,"round":1,"reason":"SIGTERM, by muster"})")
           .view();
 ASSERT_TRUE(view.failure);
 EXPECT_EQ(view.failure->rank, 3);

@@ -78,6 +78,18 @@ std::optional<unsigned> hex_digit(char c) {
   return at == std::string_view::npos ? std::nullopt : std::optional(static_cast<unsigned>(at));
 }
 
+// What the list of jobs needs: there may be hundreds of them.
+JobView without_details(JobView view) {
+  view.rows.clear();
+  view.moments.clear();
+  view.failure.reset();
+  for (Restart& restart : view.restarts) {
+    restart.reason.clear();
+    restart.phases.clear();
+  }
+  return view;
+}
+
 // "a b" of "a%20b". None: a '%' with no two digits behind it.
 std::optional<std::string> unescaped(std::string_view text) {
   std::string plain;
@@ -149,7 +161,7 @@ HttpReply DashboardService::take_batch(std::string_view body) {
     return of_store(added.error());
   }
   if (*added > 0) {
-    views_.erase(batch->job);
+    forget(batch->job);
     changed_.insert(batch->job);
   }
   return reply(200, fmt::format("{{\"taken\":{},\"new\":{}}}\n", batch->events.size(), *added),
@@ -167,21 +179,44 @@ HttpReply DashboardService::read_api(std::string_view path) {
   return progress ? show_progress(*name) : show_job(*name);
 }
 
-Result<const JobView*> DashboardService::view_of(const StoredJob& job) {
-  if (const auto known = views_.find(job.name); known != views_.end()) return &known->second;
-  const auto events = store_.events(job.name);
+Result<JobView> DashboardService::fold(const std::string& name) {
+  const auto events = store_.events(name);
   if (!events) return Error(events.error());
-  const auto progress = store_.last_progress(job.name);
+  const auto progress = store_.last_progress(name);
   if (!progress) return Error(progress.error());
-  return &views_.insert_or_assign(job.name, view_of_job(*events, *progress)).first->second;
+  return view_of_job(*events, *progress);
+}
+
+Result<const JobView*> DashboardService::view_of(const std::string& name) {
+  if (!shown_ || shown_->first != name) {
+    auto view = fold(name);
+    if (!view) return std::move(view).error();
+    shown_.emplace(name, *std::move(view));
+  }
+  return &shown_->second;
+}
+
+Result<const JobView*> DashboardService::summary_of(const std::string& name) {
+  if (const auto known = summaries_.find(name); known != summaries_.end()) return &known->second;
+  auto view = fold(name);
+  if (!view) return std::move(view).error();
+  return &summaries_.emplace(name, without_details(*std::move(view))).first->second;
+}
+
+void DashboardService::forget(const std::string& name) {
+  summaries_.erase(name);
+  if (shown_ && shown_->first == name) shown_.reset();
 }
 
 HttpReply DashboardService::list_jobs() {
   const auto jobs = store_.jobs();
   if (!jobs) return of_store(jobs.error());
+  std::erase_if(summaries_, [&jobs](const auto& known) {
+    return std::ranges::find(*jobs, known.first, &StoredJob::name) == jobs->end();
+  });
   std::string list;
   for (const StoredJob& job : *jobs) {
-    const auto view = view_of(job);
+    const auto view = summary_of(job.name);
     if (!view) return of_store(view.error());
     list += (list.empty() ? "" : ",") + summary_json(job, **view);
   }
@@ -193,7 +228,7 @@ HttpReply DashboardService::show_job(const std::string& name) {
   if (!jobs) return of_store(jobs.error());
   const auto job = std::ranges::find(*jobs, name, &StoredJob::name);
   if (job == jobs->end()) return not_there();
-  const auto view = view_of(*job);
+  const auto view = view_of(name);
   if (!view) return of_store(view.error());
   return reply(200,
                fmt::format("{{\"now_ms\":{},\"job\":{}}}\n", now_ms(), detail_json(*job, **view)),
@@ -205,7 +240,7 @@ HttpReply DashboardService::show_progress(const std::string& name) {
   if (!jobs) return of_store(jobs.error());
   const auto job = std::ranges::find(*jobs, name, &StoredJob::name);
   if (job == jobs->end()) return not_there();
-  const auto view = view_of(*job);
+  const auto view = view_of(name);
   if (!view) return of_store(view.error());
   auto points = store_.progress(name);
   if (!points) return of_store(points.error());

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -49,7 +51,10 @@ class DashboardService {
   HttpReply list_jobs();
   HttpReply show_job(const std::string& name);
   HttpReply show_progress(const std::string& name);
-  Result<const JobView*> view_of(const StoredJob& job);
+  Result<JobView> fold(const std::string& name);
+  Result<const JobView*> view_of(const std::string& name);
+  Result<const JobView*> summary_of(const std::string& name);
+  void forget(const std::string& name);
   void push_all(std::string_view bytes);
   [[nodiscard]] int64_t now_ms() const;
 
@@ -57,9 +62,10 @@ class DashboardService {
   const Clock& clock_;
   const std::string token_;
   const Push push_;
-  std::map<std::string, JobView> views_;  // of jobs that have not changed since
-  std::set<std::string> changed_;         // not told yet
-  std::vector<uint64_t> streams_;         // the oldest first
+  std::map<std::string, JobView> summaries_;              // of jobs that have not changed since
+  std::optional<std::pair<std::string, JobView>> shown_;  // the job that was asked for last
+  std::set<std::string> changed_;                         // not told yet
+  std::vector<uint64_t> streams_;                         // the oldest first
 };
 
 }  // namespace muster::launcher

@@ -44,7 +44,7 @@ struct Restart {
   int64_t time_ms = 0;
   std::string cause;  ///< as in `restart.timeline`; without one "failure", "lost", "other"
   std::string reason;
-  std::optional<int64_t> round;   ///< that ran then
+  std::optional<int64_t> round;   ///< that ended
   std::optional<double> total_s;  ///< none: it is not over
   std::vector<std::pair<std::string, double>>
       phases;  ///< seconds, in their order; none are known = empty

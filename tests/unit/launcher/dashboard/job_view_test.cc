@@ -124,17 +124,19 @@ TEST(JobView, TheFirstFailureOfARoundIsTheFailure) {
   const JobView view =
       Story()
           .two_nodes()
-          .say("node-2", "worker.exit",
-               R"({"level":"error","rank":3,"round":1,"reason":"exit code 1","last_lines":["ValueError: no data", 7]})")
-          .say("node-1", "worker.exit", R"({"level":"error","rank":0,"round":1,"reason":"exit code 9"})")
+          .say(
+              "node-2", "worker.exit",
+              R"({"level":"error","rank":3,"round":1,"reason":"exit code 1","last_lines":["ValueError: no data", 7]})")
+          .say("node-1", "worker.exit",
+               R"({"level":"error","rank":0,"round":1,"reason":"exit code 9"})")
           .say("node-1", "worker.exit", R"({"rank":1,"round":1,"reason":"SIGTERM, by muster"})")
           .view();
-ASSERT_TRUE(view.failure);
-EXPECT_EQ(view.failure->rank, 3);
-EXPECT_EQ(view.failure->node, "node-2");
-EXPECT_EQ(view.failure->last_lines, std::vector<std::string>{"ValueError: no data"});
-EXPECT_EQ(view.rows[1].failures.size(), 1U);
-EXPECT_EQ(view.moments.back().text, "rank 0: exit code 9");
+  ASSERT_TRUE(view.failure);
+  EXPECT_EQ(view.failure->rank, 3);
+  EXPECT_EQ(view.failure->node, "node-2");
+  EXPECT_EQ(view.failure->last_lines, std::vector<std::string>{"ValueError: no data"});
+  EXPECT_EQ(view.rows[1].failures.size(), 1U);
+  EXPECT_EQ(view.moments.back().text, "rank 0: exit code 9");
 }
 
 TEST(JobView, AJobOfOneNodeRunsFromItsStart) {

@@ -54,7 +54,8 @@ class Fold {
   void begin_restart(const EventFields& event, std::string_view cause, const std::string& reason);
   void begin_round(const EventFields& event, int64_t round);
   void note(const EventFields& event);
-  [[nodiscard]] std::string node_named_by(const std::string& reason) const;
+  [[nodiscard]] std::vector<std::string> nodes_named_by(std::string_view reason) const;
+  [[nodiscard]] bool is_lost(const std::string& name) const;
   [[nodiscard]] bool is_over() const;
 
   JobView view_;
@@ -90,12 +91,15 @@ void Fold::take(const StoredEvent& stored) {
   note(*event);
 }
 
+bool Fold::is_lost(const std::string& name) const {
+  const auto& spans = nodes_.at(name).spans;
+  return !spans.empty() && spans.back().state == kLost;
+}
+
 bool Fold::is_over() const {
   if (view_.state != kRunning) return true;
-  return !nodes_.empty() && std::ranges::none_of(nodes_, [](const auto& node) {
-    const NodeRow& row = node.second;
-    const bool lost = !row.spans.empty() && row.spans.back().state == kLost;
-    return row.ended.empty() && !lost;
+  return !nodes_.empty() && std::ranges::none_of(nodes_, [this](const auto& node) {
+    return node.second.ended.empty() && !is_lost(node.first);
   });
 }
 
@@ -144,7 +148,6 @@ void Fold::begin_round(const EventFields& event, int64_t round) {
   view_.round = round;
   if (view_.restarts.empty() || view_.restarts.back().total_s) return;
   Restart& restart = view_.restarts.back();
-  restart.round = round;
   restart.total_s = static_cast<double>(event.time_ms() - restart.time_ms) / 1000;
 }
 
@@ -154,14 +157,10 @@ void Fold::on_round_stop(const EventFields& event) {
 
 void Fold::on_broken(const EventFields& event) {
   const std::string reason = event.text("reason");
-  const std::string lost = node_named_by(reason);
-  const bool is_lost =
-      !lost.empty() && !nodes_[lost].spans.empty() && nodes_[lost].spans.back().state == kLost;
-  begin_restart(event,
-                is_lost                       ? "lost"
-                : reason.starts_with("rank ") ? "failure"
-                                              : "other",
-                reason);
+  const auto named = nodes_named_by(reason);
+  const bool lost = std::ranges::any_of(named, [this](const auto& name) { return is_lost(name); });
+  const bool failed = reason.starts_with("rank ");
+  begin_restart(event, lost ? "lost" : failed ? "failure" : "other", reason);
 }
 
 void Fold::on_attempt_restart(const EventFields& event) {
@@ -181,6 +180,7 @@ void Fold::begin_restart(const EventFields& event, std::string_view cause,
   restart.time_ms = event.time_ms();
   restart.cause = cause;
   restart.reason = reason;
+  restart.round = view_.round;
   view_.restarts.push_back(std::move(restart));
 }
 
@@ -214,34 +214,41 @@ void Fold::on_failure(const EventFields& event) {
   view_.failure = std::move(failure);
 }
 
-std::string Fold::node_named_by(const std::string& reason) const {
-  const auto name = reason.substr(0, reason.find_first_of(" ,:"));
-  return nodes_.contains(name) ? name : "";
+// "node-3 ended: ...", "node-3 (index 2) silent for ...", "node-3, node-4 did not come back ...".
+std::vector<std::string> Fold::nodes_named_by(std::string_view reason) const {
+  std::vector<std::string> names;
+  for (const std::string_view word : words_of(reason)) {
+    const std::string name(word.substr(0, word.find_first_of(",:")));
+    if (!nodes_.contains(name)) break;
+    names.push_back(name);
+  }
+  return names;
 }
 
 void Fold::on_node_lost(const EventFields& event) {
-  const std::string node = node_named_by(event.text("reason"));
-  if (node.empty()) return;
-  begin_span(event, node, kLost, event.text("reason"));
+  for (const std::string& name : nodes_named_by(event.text("reason")))
+    if (nodes_[name].ended.empty()) begin_span(event, name, kLost, event.text("reason"));
 }
 
 void Fold::on_node_unfit(const EventFields& event) {
-  const std::string node = node_named_by(event.text("reason"));
-  if (!node.empty()) begin_span(event, node, kUnfit, event.text("reason"));
+  for (const std::string& name : nodes_named_by(event.text("reason")))
+    begin_span(event, name, kUnfit, event.text("reason"));
 }
 
 // Comes when the workers got somewhere again, so that it is about a restart that is there already.
 void Fold::on_timeline(const EventFields& event) {
   const auto round = event.number("round");
-  auto about =
-      std::find_if(view_.restarts.rbegin(), view_.restarts.rend(), [round](const Restart& restart) {
-        return restart.phases.empty() && (!round || restart.round == round);
-      });
-  if (about == view_.restarts.rend()) {
-    const auto known = [round](const Restart& restart) { return round && restart.round == round; };
-    if (std::ranges::any_of(view_.restarts, known)) return;  // another leader told it, too
-    begin_restart(event, "", "");
-    about = view_.restarts.rbegin();
+  auto& restarts = view_.restarts;
+  const auto is_meant = [round](const Restart& restart) {
+    return round ? restart.round == round : restart.phases.empty();
+  };
+  const auto meant = std::find_if(restarts.rbegin(), restarts.rend(), is_meant);
+  if (meant != restarts.rend() && !meant->phases.empty()) return;  // another leader told it, too
+  auto about = meant == restarts.rend() ? restarts.end() : std::prev(meant.base());
+  if (about == restarts.end()) {
+    const bool open = !restarts.empty() && !restarts.back().total_s;
+    about = restarts.insert(restarts.end() - (open ? 1 : 0), Restart{});
+    about->time_ms = event.time_ms();
     about->round = round;
   }
   if (const auto cause = event.text("cause"); !cause.empty()) about->cause = cause;

@@ -85,7 +85,7 @@ TEST(JobView, ALostNodeIsLostAndTheOthersRestart) {
   EXPECT_EQ(view.rows[1].spans[2].to_ms, std::nullopt);
   ASSERT_EQ(view.restarts.size(), 1U);
   EXPECT_EQ(view.restarts[0].cause, "lost");
-  EXPECT_EQ(view.restarts[0].round, 2);
+  EXPECT_EQ(view.restarts[0].round, 1);
   EXPECT_EQ(view.restarts[0].total_s, 2.0);
   EXPECT_EQ(view.nodes, 1);
   EXPECT_EQ(view.moments[0].event, "node.lost");
@@ -100,7 +100,7 @@ TEST(JobView, TheTimelineTellsOfTheRestartThatItIsAbout) {
           .say("node-1", "round.broken", R"({"reason":"rank 0 on node-1 failed: exit code 1"})")
           .round(3, {"node-1", "node-2"})
           .say("node-1", "restart.timeline",
-               R"({"round":2,"cause":"failure","reason":"rank 1","total_s":2.5,
+               R"({"round":1,"cause":"failure","reason":"rank 1","total_s":2.5,
                                     "phases":{"spawn":1,"detect":0.5,"other":7,"stop":-1}})")
           .view();
   ASSERT_EQ(view.restarts.size(), 2U);
@@ -109,6 +109,23 @@ TEST(JobView, TheTimelineTellsOfTheRestartThatItIsAbout) {
             (std::vector<std::pair<std::string, double>>{{"detect", 0.5}, {"spawn", 1}}));
   EXPECT_TRUE(view.restarts[1].phases.empty());
   EXPECT_EQ(view.restarts[1].cause, "failure");
+}
+
+TEST(JobView, SeveralNodesMayBeLostAtOnceAndOneThatHasEndedIsNot) {
+  const JobView view =
+      Story()
+          .two_nodes()
+          .say("node-1", "node.lost",
+               R"({"reason":"node-1, node-2 did not come back after the leader changed"})")
+          .view();
+  EXPECT_EQ(states(view.rows[0]), "joining running lost");
+  EXPECT_EQ(states(view.rows[1]), "joining running lost");
+  const JobView ended = Story()
+                            .two_nodes()
+                            .say("node-2", "job.end", R"({"result":"stopped"})")
+                            .say("node-1", "node.lost", R"({"reason":"node-2 (index 1) ended"})")
+                            .view();
+  EXPECT_EQ(states(ended.rows[1]), "joining running");
 }
 
 TEST(JobView, ATimelineOfARestartOfWhichNothingElseIsKnownIsARestart) {

@@ -90,7 +90,7 @@ std::optional<size_t> speaker_of(std::span<const StoredProgress> last) {
   int64_t lowest = INT64_MAX;
   for (size_t i = 0; i < last.size(); ++i) {
     const auto body = parse_json(last[i].body, kMaxKeptEventBytes);
-    if (!body || !body->is_object() || newest_ms - last[i].time_ms > kSpeakerSilenceMs) continue;
+    if (!body || !body->is_object() || newest_ms - last[i].time_ms >= kSpeakerSilenceMs) continue;
     const int64_t rank = rank_of(*body);
     if (speaker && rank >= lowest) continue;
     speaker = i;

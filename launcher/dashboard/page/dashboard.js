@@ -118,6 +118,7 @@ function jobRow(job) {
 
 async function listJobs() {
   const answer = await ask("/api/jobs");
+  if (chosenJob() !== null) return;
   document.title = "Muster";
   document.getElementById("crumb").textContent = "";
   if (!answer.jobs.length) return show([["none", location.host, emptyList]]);
@@ -286,7 +287,8 @@ async function refresh() {
     const name = chosenJob();
     await (name === null ? listJobs() : showJob(name));
   } catch (error) {
-    show([["error", String(error.message), (text) => section("This cannot be shown", element("p", { class: "wrap" }, text))]]);
+    // Without a connection what was seen last stays: the header says that it is old.
+    if (!(error instanceof TypeError) || shown.size === 0) show([["error", String(error.message), (text) => section("This cannot be shown", element("p", { class: "wrap" }, text))]]);
   }
   running = false;
   if (again) {

@@ -122,13 +122,13 @@ TEST_F(EventStoreTest, OfTooManyJobsTheOneSilentForLongestGoes) {
 TEST_F(EventStoreTest, AFullFileDropsAnOldJobAndWithoutOneSaysSo) {
   const auto store = opened({.bytes = 1 << 20});
   added(*store, batch("old", 0, 8, "x", 50'000), 1);
-  added(*store, batch("new", 0, 12, "x", 50'000), 2);
+  added(*store, batch("new", 0, 16, "x", 50'000), 2);
   EXPECT_EQ(store->jobs()->size(), 1U);
   const auto full = store->add(batch("new", 100, 40, "x", 50'000), 3);
   ASSERT_FALSE(full);
   EXPECT_EQ(full.error().os_errno, ENOSPC);
   EXPECT_NE(full.error().text.find(path_), std::string::npos);
-  EXPECT_EQ(store->events("new")->size(), 12U);
+  EXPECT_EQ(store->events("new")->size(), 16U);
   EXPECT_EQ(added(*store, batch("new", 200, 1), 4), 1U);
 }
 

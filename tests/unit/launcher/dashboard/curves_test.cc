@@ -33,7 +33,7 @@ TEST(Curves, TheLowestRankSpeaksUntilItIsSilent) {
                                               point(2000 + kSpeakerSilenceMs, 4, 9)};
   EXPECT_EQ(curves_of(points)[0].points,
             (Points{{1000, 1}, {2000, 2}, {2000 + kSpeakerSilenceMs, 9}}));
-  EXPECT_EQ(speaker_of(points), 3U);
+  EXPECT_EQ(speaker_of(points), 2U);
   EXPECT_EQ(speaker_of(std::span(points).first(3)), 1U);
   EXPECT_EQ(speaker_of({}), std::nullopt);
 }

@@ -15,19 +15,19 @@ constexpr std::string_view kProgress = "progress";
 constexpr int64_t kApplicationId = 0x4d757374;
 constexpr int64_t kSchemaVersion = 1;
 
-constexpr std::string_view kJobTable =
+constexpr std::string_view kTableOfJobs =
     "CREATE TABLE job(name TEXT PRIMARY KEY, heard_ms INTEGER NOT NULL) WITHOUT ROWID";
-constexpr std::string_view kEventTable =
+constexpr std::string_view kTableOfEvents =
     "CREATE TABLE event(number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, job TEXT NOT NULL, "
     "node TEXT NOT NULL, name TEXT NOT NULL, time_ms INTEGER NOT NULL, body TEXT NOT NULL)";
 // Points of progress have a table of their own: there are many, and they may be thinned out.
-constexpr std::string_view kProgressTable =
+constexpr std::string_view kTableOfProgress =
     "CREATE TABLE progress(number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, job TEXT NOT NULL, "
     "node TEXT NOT NULL, time_ms INTEGER NOT NULL, body TEXT NOT NULL)";
 constexpr std::string_view kSchema[] = {
-    kJobTable,
-    kEventTable,
-    kProgressTable,
+    kTableOfJobs,
+    kTableOfEvents,
+    kTableOfProgress,
     "CREATE INDEX event_of_job ON event(job)",
     "CREATE INDEX progress_of_job ON progress(job, node, time_ms)",
     "PRAGMA application_id = 1299542900",

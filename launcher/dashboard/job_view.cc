@@ -152,6 +152,8 @@ void Fold::begin_round(const EventFields& event, int64_t round) {
 }
 
 void Fold::on_round_stop(const EventFields& event) {
+  // A node that was cut off stops as well, and stays lost until it is in a round again.
+  if (nodes_.contains(event.node()) && is_lost(event.node())) return;
   begin_span(event, event.node(), kStopping, event.text("reason"));
 }
 

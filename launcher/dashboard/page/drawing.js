@@ -31,10 +31,10 @@ export function duration(seconds) {
   return `${Math.floor(minutes / 1440)} d ${Math.floor(minutes / 60) % 24} h`;
 }
 
-/** 0.0312, 1,204, 3.1e-7: four digits that count. */
+/** 0.0312, 1,204, 3.1e-4: four digits that count. */
 export function number(value) {
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-4 || size >= 1e9)) return value.toExponential(2);
+  if (size !== 0 && (size < 1e-3 || size >= 1e9)) return value.toExponential(2);
   return value.toLocaleString("en", size >= 1000 ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: 4 });
 }
 

@@ -111,6 +111,16 @@ TEST(JobView, TheTimelineTellsOfTheRestartThatItIsAbout) {
   EXPECT_EQ(view.restarts[1].cause, "failure");
 }
 
+TEST(JobView, ANodeThatWasCutOffStopsAndStaysLostUntilItIsBack) {
+  Story story;
+  story.two_nodes()
+      .say("node-1", "node.lost", R"({"reason":"node-2 silent for 30 s; expelled after 30 s"})")
+      .say("node-2", "member.fenced", R"({"reason":"the leader was silent"})");
+  EXPECT_EQ(states(story.view().rows[1]), "joining running lost");
+  EXPECT_EQ(states(story.round(3, {"node-1", "node-2"}).view().rows[1]),
+            "joining running lost running");
+}
+
 TEST(JobView, SeveralNodesMayBeLostAtOnceAndOneThatHasEndedIsNot) {
   const JobView view =
       Story()

@@ -174,17 +174,24 @@ class BrowserTest(DashboardTest):
         self.stop_dashboard()
 
     def test_a_job_that_loses_a_node_and_a_rank_is_seen(self):
+        # Rank 0 makes the steps; the others wait for them, so that what happens follows each other however slow it is.
         worker = self.sh("""
-step=$(cat "$OUT/saved" 2>/dev/null || echo 0)
-while [ $step -lt 24 ]; do
-  step=$((step + 1))
-  [ "$RANK" = 0 ] && { echo "{\\"step\\": $step, \\"total\\": 24, \\"loss\\": $((100 - step))}"; echo $step > "$OUT/saved"; }
-  [ "$RANK" = 1 ] && [ "$TORCHELASTIC_RESTART_COUNT" = 0 ] && [ $step = 5 ] && { echo "ValueError: no data in shard 7" >&2; exit 1; }
+saved() { cat "$OUT/saved" 2>/dev/null || echo 0; }
+while step=$(saved); [ "${step:-0}" -lt 24 ]; do
+  if [ "$RANK" = 0 ]; then
+    step=$((step + 1))
+    echo "{\\"step\\": $step, \\"total\\": 24, \\"loss\\": $((100 - step))}"
+    echo $step > "$OUT/new"; mv "$OUT/new" "$OUT/saved"
+    [ $step = 14 ] && [ "$TORCHELASTIC_RESTART_COUNT" = 1 ] && echo "epoch 3"
+  elif [ "$RANK$TORCHELASTIC_RESTART_COUNT" = 10 ] && [ "$step" -ge 5 ]; then
+    echo "ValueError: no data in shard 7" >&2
+    exit 1
+  fi
   sleep 0.15
 done
 exit 0""")
         self.expect_code(self.run_muster("local", "--nodes", 3, "--nnodes", "2:3", "--nproc-per-node", 1, "--max-restarts", 2, "--replace-wait", "1s",
-                                         "--rdzv-id", "bert", "--run-dir", "run", "--chaos", "kill-node:3@2s", "--no-python", worker), 0)
+                                         "--rdzv-id", "bert", "--run-dir", "run", "--chaos", "kill-node:3@epoch=3", "--no-python", worker), 0)
         self.start_dashboard()
         for events in self.journals("run"):
             self.post("bert", events)

@@ -25,6 +25,7 @@
 #include "launcher/report/error_file.h"
 #include "launcher/report/exit_codes.h"
 #include "launcher/report/termination_log.h"
+#include "launcher/timeline/job_timeline.h"
 
 namespace muster::launcher {
 
@@ -182,6 +183,7 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
       // name before the folder is made can be there first.
       temporary.folder + "/muster-" + folder->substr(0, kFolderNameBytes);
   ProgressWatch progress(verb.loop(), own_folder, options.progress_pattern);
+  JobTimeline timeline(verb.loop(), verb.clock());
   const AgentContext context{
       .options = options,
       .environment = environment,
@@ -192,6 +194,7 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
       .folder = own_folder,
       .is_pid_one = getpid() == 1,
       .progress = &progress,
+      .timeline = &timeline,
       .contract = contract,
       .renamed = [&options, &console, keeper = journal->get()](const std::string& node) {
         set_sink(options, node, console);

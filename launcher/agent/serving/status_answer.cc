@@ -36,6 +36,11 @@ void add_progress(nlohmann::json& status, std::string_view progress) {
     status["progress"] = std::move(*known);
 }
 
+void add_history(nlohmann::json& status, std::string_view history) {
+  if (auto known = parse_json(history); known && known->is_array())
+    status["history"] = std::move(*known);
+}
+
 // The words of a leader (LeaderState) and of its nodes, for the only node of a job.
 struct StateWords {
   std::string_view job;
@@ -65,12 +70,13 @@ StateWords words_of(elastic::GroupState state) {
 
 }  // namespace
 
-std::string leader_status(std::string_view status, int max_restarts, std::string_view progress) {
-  auto parsed = parse_json(status);
-  if (!parsed) return std::string(status);  // longer than what we read back: better than nothing
-  (*parsed)["max_restarts"] = max_restarts;
+std::string leader_status(const LeaderFacts& facts) {
+  auto parsed = parse_json(facts.leader);
+  if (!parsed) return facts.leader;  // longer than what we read back: better than nothing
+  (*parsed)["max_restarts"] = facts.max_restarts;
   number_ranks((*parsed)["nodes"]);
-  add_progress(*parsed, progress);
+  add_progress(*parsed, facts.progress);
+  add_history(*parsed, facts.history);
   if (const auto step = parsed->find("step"); step != parsed->end()) {
     if (!parsed->contains("progress")) (*parsed)["progress"]["step"] = *step;
     parsed->erase("step");
@@ -120,6 +126,7 @@ std::string single_node_status(const SingleNodeFacts& facts) {
   status["nodes"] = nlohmann::json::array({std::move(node)});
   status["node_total"] = 1;
   add_progress(status, facts.progress);
+  add_history(status, facts.history);
   return dump_json(status);
 }
 

@@ -95,7 +95,7 @@ struct Life : LifeCycle<GroupState, GroupEvent, GroupAction> {
       bug(kSweeping, kAllStarted, kNotSpawning),
       bug(kSweeping, kStartFailed, kNotSpawning),
       ignore(kSweeping, kWorkerSucceeded, kAsTold),
-      bug(kSweeping, kAllSucceeded, kOneFailed),
+      ignore(kSweeping, kAllSucceeded, kLastReap),
       ignore(kSweeping, kWorkerFailed, kAsTold),
       note(kSweeping, kShutdown, kFinalSweeping, "the sweep goes on"),
       ignore(kSweeping, kInterrupted, kAsTold),

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "elastic/failure.h"
 #include "launcher/doctor/pair_worker.h"
+#include "launcher/timeline/job_timeline.h"
 #include "nccl/checks/catalogue.h"
 #include "rendezvous/wire/job_secret.h"
 

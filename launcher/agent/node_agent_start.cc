@@ -290,6 +290,8 @@ NodeFacts NodeAgent::facts() const {
     facts.reason = refuse->text;
     facts.last = refuse->last;
   }
+  facts.state = to_string(member_->state());
+  if (context_.progress != nullptr) facts.progress = context_.progress->json();
   if (const auto leader = member_->leader()) facts.leader_at = links_->peer(*leader);
   node.status = follower_status(facts);
   return node;

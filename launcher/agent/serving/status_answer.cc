@@ -88,11 +88,13 @@ std::string follower_status(const FollowerFacts& facts) {
   nlohmann::json status;
   status["run_id"] = facts.run_id;
   status["node"] = facts.node;
+  status["state"] = facts.state;
   if (facts.leader_at) status["leader_at"] = *facts.leader_at;
   status["reason"] = facts.reason;
   status["round"] = facts.last.round;
   status["round_nodes"] = facts.last.node_count;
   status["restarts_used"] = facts.last.budget.restarts_used;
+  add_progress(status, facts.progress);
   return dump_json(status);
 }
 

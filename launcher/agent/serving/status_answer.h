@@ -13,8 +13,8 @@
 //    what is not known is absent in it, too), "history": [{"time", "round", "cause", "reason",
 //    "total_s", "phases": {...}}] (the restart timeline, the oldest first)}
 // From any other agent:
-//   {"run_id", "node", "leader_at" ("host:port" to ask; absent = not known), "reason", "round",
-//    "round_nodes", "restarts_used"}
+//   {"run_id", "node", "state" (of its membership), "leader_at" ("host:port" to ask; absent = not
+//    known), "reason", "round", "round_nodes", "restarts_used", "progress" (of its own workers)}
 #pragma once
 
 #include <optional>
@@ -46,6 +46,8 @@ struct FollowerFacts {
   std::optional<std::string> leader_at;  ///< "host:port", as this agent would dial it
   std::string reason;                    ///< why it does not lead
   rendezvous::LastRound last;
+  std::string state = {};     ///< of its membership (MemberState)
+  std::string progress = {};  ///< of its own workers, as JSON; "" = they have said nothing
 };
 [[nodiscard]] std::string follower_status(const FollowerFacts& facts);
 

@@ -103,9 +103,9 @@ class RestartTimeline {
 
   TimePoint began_;
   std::optional<Interruption> open_;
-  TimePoint mark_;       // of open_: until then its time is in a phase
-  bool runs_ = false;    // the round that follows open_ runs, and its first step is waited for
-  bool steps_ = false;   // the job has told some
+  TimePoint mark_;      // of open_: until then its time is in a phase
+  bool runs_ = false;   // the round that follows open_ runs, and its first step is waited for
+  bool steps_ = false;  // the job has told some
   Duration productive_{};
   std::optional<TimePoint> productive_since_;
   std::vector<Interruption> told_;

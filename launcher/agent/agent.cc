@@ -168,22 +168,20 @@ Status Agent::open_desk() {
     if (auto refused = rendezvous::refusal(job_, hello)) return std::move(*refused);
     return rendezvous::Refuse{rendezvous::RefuseCode::kClosed, "this job has one node", 0, {}};
   };
-  desk_ = std::make_unique<LeaderHost>(doors_.loop, doors_.network,
-                                       LeaderHostSetup{.options = job_,
-                                                       .policy = {},
-                                                       .tls = tls_.get(),
-                                                       .answer = answer,
-                                                       .status = [this] { return facts().status; },
-                                                       .command =
-                                                           [this](const auto& command,
-                                                                  const std::string& by) {
-                                                             return obey(command, by);
-                                                           },
-                                                       .changed = [] {},
-                                                       .first = {},
-                                                       .may_lead = {},
-                                                       .listed = {},
-                                                       .resolver = doors_.resolver});
+  desk_ = std::make_unique<LeaderHost>(
+      doors_.loop, doors_.network,
+      LeaderHostSetup{.options = job_,
+                      .policy = {},
+                      .tls = tls_.get(),
+                      .answer = answer,
+                      .status = [this] { return facts().status; },
+                      .command = [this](const auto& command,
+                                        const std::string& by) { return obey(command, by); },
+                      .changed = [] {},
+                      .first = {},
+                      .may_lead = {},
+                      .listed = {},
+                      .resolver = doors_.resolver});
   return {};
 }
 
@@ -246,8 +244,7 @@ void Agent::decide() {
   if (stop_.signal != 0 || end_words_.failure) return group_.restart({});
   if (!end_words_.asked.empty()) {
     end_words_.restart = std::exchange(end_words_.asked, {});
-    log::info("attempt.restart",
-              {{"decision", end_words_.restart}, {"attempt", group_.attempt()}});
+    log::info("attempt.restart", {{"decision", end_words_.restart}, {"attempt", group_.attempt()}});
     return when_fit([this] { group_.restart(Duration::zero()); });
   }
   const elastic::FailureRecord* first = elastic::first_failure(group_.records());

@@ -17,9 +17,9 @@ struct WorkerProcess {
 };
 
 struct NodeFacts {
-  std::string status;   ///< as `muster status --json` gets it (serving/status_answer.h)
-  bool leads = false;   ///< `status` is the word of the job's leader, which is this agent
-  bool stops = false;   ///< it was told to go, or the job is over for it
+  std::string status;  ///< as `muster status --json` gets it (serving/status_answer.h)
+  bool leads = false;  ///< `status` is the word of the job's leader, which is this agent
+  bool stops = false;  ///< it was told to go, or the job is over for it
   std::vector<WorkerProcess> workers;  ///< by local rank
 };
 

@@ -39,7 +39,8 @@ constexpr const char* kFlagsHelp =
     "                 the same\n"
     "  --rdzv-id ID   only the job of this id\n"
     "\n"
-    "Exit codes: 0; 69 nobody answers, too few of the job's nodes are with the leader, or no round\n"
+    "Exit codes: 0; 69 nobody answers, too few of the job's nodes are with the leader, or no "
+    "round\n"
     "runs that could end; 78 another job secret (MUSTER_JOB_SECRET_FILE) or run id.\n";
 
 struct Verb {
@@ -125,8 +126,7 @@ Result<std::string> told(const AgentQuery::Answer& answer, JobCommandKind kind) 
 int run(const Verb& verb, const std::vector<std::string>& arguments, const Doors& doors,
         std::FILE* output, std::FILE* errors) {
   const auto fail = [&verb, errors](const Error& error) {
-    return complain(errors, verb.name, error.text,
-                    exit_code_of_error(Personality::kMuster, error));
+    return complain(errors, verb.name, error.text, exit_code_of_error(Personality::kMuster, error));
   };
   const auto options = parse(arguments, verb.kind, doors.environment);
   if (!options) return fail(options.error());

@@ -192,8 +192,8 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
   if (status_place) {
     auto mark = event_mark();
     if (!mark) return std::move(mark).error();
-    status = std::make_unique<StatusService>(doors, place_of(options), journal->get(),
-                                             *std::move(mark));
+    status =
+        std::make_unique<StatusService>(doors, place_of(options), journal->get(), *std::move(mark));
   }
   const TemporaryPlace temporary = find_temporary_place(files, environment);
   if (!temporary.problem.empty()) {
@@ -218,12 +218,11 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
       .progress = &progress,
       .timeline = &timeline,
       .contract = contract,
-      .renamed =
-          [&options, &console, keeper = journal->get(), &status](const std::string& node) {
-            set_sink(options, node, console);
-            if (keeper != nullptr) keeper->set_node(node);
-            if (status) status->set_node(node);
-          }};
+      .renamed = [&options, &console, keeper = journal->get(), &status](const std::string& node) {
+        set_sink(options, node, console);
+        if (keeper != nullptr) keeper->set_node(node);
+        if (status) status->set_node(node);
+      }};
   Serve serve;
   if (status) {
     serve = [&status, &status_place](const AgentContext& served, std::function<NodeFacts()> facts) {

@@ -44,8 +44,8 @@ StatusService::~StatusService() {
 
 void StatusService::record(const log::Event& event) {
   const std::string id = mark_ + "-" + std::to_string(++last_seq_);
-  events_.add(id, journal_line(place_,
-                               {last_seq_, id, doors_.clock.wall_now(), doors_.clock.now()}, event));
+  events_.add(id, journal_line(place_, {last_seq_, id, doors_.clock.wall_now(), doors_.clock.now()},
+                               event));
 }
 
 std::unique_ptr<StatusPort> StatusService::serve(const Address& address,
@@ -53,12 +53,11 @@ std::unique_ptr<StatusPort> StatusService::serve(const Address& address,
                                                  std::function<NodeFacts()> facts) {
   auto port = std::make_unique<StatusPort>(
       doors_.loop, doors_.network, events_,
-      StatusSources{.status = [facts] { return facts().status; },
-                    .metrics =
-                        [this, facts, &context](ExpositionFormat format) {
-                          return metrics(context, facts(), format);
-                        },
-                    .is_stopping = [facts] { return facts().stops; }});
+      StatusSources{
+          .status = [facts] { return facts().status; },
+          .metrics = [this, facts, &context](
+                         ExpositionFormat format) { return metrics(context, facts(), format); },
+          .is_stopping = [facts] { return facts().stops; }});
   const auto listening = port->listen(address);
   if (listening) {
     log::debug("status_port.open", {{"address", listening->to_string()}});

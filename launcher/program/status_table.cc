@@ -209,8 +209,7 @@ Row history_row(const json& interruption) {
              text(interruption, "cause"), seconds_text(interruption, "total_s")};
   const auto phases = interruption.find("phases");
   const bool has_phases = phases != interruption.end() && phases->is_object();
-  for (const char* phase : kPhases)
-    row.push_back(has_phases ? seconds_text(*phases, phase) : "-");
+  for (const char* phase : kPhases) row.push_back(has_phases ? seconds_text(*phases, phase) : "-");
   row.push_back(text(interruption, "reason"));
   return row;
 }
@@ -224,8 +223,7 @@ Result<std::string> history_table(std::string_view status) {
   if (!parsed->contains("nodes"))
     return Error{Code::kPeer, 0, "it is not the leader's, who alone knows the restarts"};
   const auto history = parsed->find("history");
-  const bool has_some =
-      history != parsed->end() && history->is_array() && !history->empty();
+  const bool has_some = history != parsed->end() && history->is_array() && !history->empty();
   if (!has_some) return std::string("no restarts\n");
   std::vector<Row> rows = {{"TIME", "ROUND", "CAUSE", "SECONDS", "DETECT", "DECIDE", "STOP",
                             "RENDEZVOUS", "CHECK", "SPAWN", "FIRST STEP", "REASON"}};

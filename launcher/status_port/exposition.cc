@@ -119,8 +119,8 @@ void Exposition::sample(std::string_view suffix, const Labels& labels, double va
   text_.append(family_.name).append(suffix);
   std::string inside;
   for (const auto& [name, label] : labels) {
-    inside += fmt::format("{}{}=\"{}\"", inside.empty() ? "" : ",", name,
-                          escaped(printable_utf8(label)));
+    inside +=
+        fmt::format("{}{}=\"{}\"", inside.empty() ? "" : ",", name, escaped(printable_utf8(label)));
   }
   if (!inside.empty()) text_.append("{").append(inside).append("}");
   text_.append(" ").append(number(value)).append("\n");

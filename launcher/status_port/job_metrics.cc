@@ -61,7 +61,8 @@ constexpr std::array kFamilies = {
                  "The same time by phase of the restart"},
     MetricFamily{"muster_restarts_charged", kGauge, "", "Restarts that count against the budget"},
     MetricFamily{"muster_restarts_allowed", kGauge, "", "The budget of restarts"},
-    MetricFamily{"muster_state_seconds", kCounter, "seconds", "Time that the job was in each state"},
+    MetricFamily{"muster_state_seconds", kCounter, "seconds",
+                 "Time that the job was in each state"},
     MetricFamily{"muster_rendezvous_seconds", kSummary, "seconds",
                  "Time in which the nodes of each round were gathered"},
     MetricFamily{"muster_effective_training_time_ratio", kGauge, "ratio",
@@ -130,8 +131,7 @@ class JobMetrics {
     text_.add(1, {{"version", MUSTER_VERSION}});
     begin(Family::kJob);
     text_.add(1, {{"run_id", text(status_, "run_id")}, {"node", facts_.node}});
-    one(Family::kStart,
-        std::chrono::duration<double>(facts_.started.time_since_epoch()).count());
+    one(Family::kStart, std::chrono::duration<double>(facts_.started.time_since_epoch()).count());
     one(Family::kLeader, facts_.leads ? 1 : 0);
     one(Family::kRound, number(status_, "round"));
   }
@@ -180,9 +180,8 @@ class JobMetrics {
   void node() {
     one(Family::kWorkers, static_cast<double>(facts_.workers.size()));
     worker(Family::kCpu, [](const ProcessUsage& usage) { return seconds(usage.cpu); });
-    worker(Family::kResident, [](const ProcessUsage& usage) {
-      return static_cast<double>(usage.resident_bytes);
-    });
+    worker(Family::kResident,
+           [](const ProcessUsage& usage) { return static_cast<double>(usage.resident_bytes); });
     worker(Family::kProcesses, [](const ProcessUsage& usage) { return usage.processes; });
     progress();
     one(Family::kDropped, static_cast<double>(facts_.lines_dropped));

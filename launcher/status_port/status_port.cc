@@ -79,8 +79,7 @@ HttpReply StatusPort::events(const HttpCall& call) {
 
 // Who is gone, or lags too far behind, is no reader any more.
 void StatusPort::push(std::string_view event) {
-  std::erase_if(readers_,
-                [this, event](uint64_t client) { return !port_.push(client, event); });
+  std::erase_if(readers_, [this, event](uint64_t client) { return !port_.push(client, event); });
 }
 
 void StatusPort::arm_comment() {

@@ -109,15 +109,13 @@ void JobTimeline::settle() {
 
 void JobTimeline::tell(const Interruption& interruption) {
   const elastic::Fault& fault = interruption.fault;
-  log::info("restart.timeline",
-            {{"round", fault.round},
-             {"cause", fault.cause},
-             {"reason", fault.reason},
-             {"total_s", interruption.total()},
-             log::Field::of_json("phases", phases_json(interruption))});
-  const WallTime happened =
-      clock_.wall_now() -
-      std::chrono::duration_cast<WallTime::duration>(clock_.now() - fault.happened);
+  log::info("restart.timeline", {{"round", fault.round},
+                                 {"cause", fault.cause},
+                                 {"reason", fault.reason},
+                                 {"total_s", interruption.total()},
+                                 log::Field::of_json("phases", phases_json(interruption))});
+  const WallTime happened = clock_.wall_now() - std::chrono::duration_cast<WallTime::duration>(
+                                                    clock_.now() - fault.happened);
   kept_.push_back(history_json(interruption, happened));
   if (kept_.size() > kKeptInterruptions) kept_.pop_front();
 }

@@ -261,8 +261,7 @@ void LeaderCore::absorb(TimePoint now, LeaderNode& node) {
 
 // Brings the node and the round back together after its link was lost.
 void LeaderCore::resume(TimePoint now, LeaderNode& node) {
-  if (state_ == LeaderState::kFinished)
-    return send(node, unused_.end_for(node, aged(now, *end_)));
+  if (state_ == LeaderState::kFinished) return send(node, unused_.end_for(node, aged(now, *end_)));
   const auto& report = node.join.last_round;
   const bool current = busy() && node.rank() >= 0;
   const bool knows = report && key_of(*report) == electorates_.latest.key();

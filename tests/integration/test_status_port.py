@@ -23,6 +23,7 @@ done
 """
 # The parser of the reference client: strict about names, units, order and the end.
 OPEN_METRICS = """
+import sys
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 for family in text_string_to_metric_families(sys.stdin.read()):
     print(family.name, family.type, family.unit, len(family.samples))
@@ -232,7 +233,7 @@ class MetricsTest(StatusPortTest):
         wait_until(lambda: query('muster_nodes{state="running"}') == {targets[0]: 2}, "it has the nodes", 30)
         wait_until(lambda: query('rate(muster_state_seconds_total{state="Running"}[10s]) > 0.5'), "it sees time pass", 30)
         self.assertEqual(query('muster_job_info{run_id="bert"} * on (instance) muster_leader'), {targets[0]: 1, targets[1]: 0})
-        prometheus.signal(signal.SIGTERM)
+        prometheus.popen.terminate()
         prometheus.finish(30)
         self.finish(agent)
 
@@ -314,7 +315,8 @@ class EventsTest(StatusPortTest):
 
 class CostTest(StatusPortTest):
     def test_without_it_there_is_no_socket(self):
-        agent = self.start("run", self.sh('ls -l /proc/$PPID/fd >"$OUT/fds"; while ! [ -e "$OUT/done" ]; do sleep 0.05; done'))
-        wait_until(lambda: self.exists("fds") and "socket:" in self.read("fds"), "the worker runs")
-        self.assertEqual(self.read("fds").count("socket:"), 1)  # the job port
-        self.finish(agent)
+        script = self.sh('while ! [ -S "$MUSTER_PROGRESS_SOCKET" ]; do sleep 0.01; done\nls -l /proc/$PPID/fd >"$OUT/fds.$1"')
+        for name, words in (("off", ()), ("zero", ("--status-port", 0)), ("on", ("--status-port", free_port()))):
+            self.expect_code(self.run_muster("run", *words, script, name), 0)
+        off, zero, on = (self.read("fds." + name).count("socket:") for name in ("off", "zero", "on"))
+        self.assertEqual((zero, on), (off, off + 1))

@@ -182,8 +182,8 @@ rendezvous::Message LeaderHost::answer(const rendezvous::Hello& hello) {
     return setup_.answer(hello);
   if (hello.command && (leader_ || setup_.command)) {
     const rendezvous::JobWish wish{*hello.command, hello.node};
-    const Status obeyed = leader_ ? leader_->obey(loop_.now(), wish)
-                                  : setup_.command(wish.command, wish.by);
+    const Status obeyed =
+        leader_ ? leader_->obey(loop_.now(), wish) : setup_.command(wish.command, wish.by);
     wake();
     if (!obeyed) return refusal(obeyed.error());
   }

@@ -30,9 +30,8 @@ TEST(ProcessUsageTest, ANameMayHoldAnything) {
 }
 
 TEST(ProcessUsageTest, WhatIsNoStatHasNoUsage) {
-  for (const std::string& text :
-       {std::string(), std::string("77 (x)"), std::string("77 (x) S 1 2 3"),
-        stat_of("x").substr(0, 60)})
+  for (const std::string& text : {std::string(), std::string("77 (x)"),
+                                  std::string("77 (x) S 1 2 3"), stat_of("x").substr(0, 60)})
     EXPECT_FALSE(usage_in_stat(text, 100, 4096)) << text;
   EXPECT_FALSE(usage_in_stat(stat_of("x"), 0, 4096));
 }

@@ -43,24 +43,37 @@ void expect_line(const std::string& text, const std::string& line) {
 
 TEST(JobMetricsTest, ALeaderTellsOfTheJobAndOfItsNode) {
   const std::string text = job_metrics(leader(), kPrometheusText);
-  for (const char* line :
-       {"muster_build_info{version=\"" MUSTER_VERSION "\"} 1",
-        R"(muster_job_info{run_id="bert",node="node-0"} 1)", "muster_start_time_seconds 1795000000",
-        "muster_leader 1", "muster_round 2", R"(muster_nodes{state="running"} 2)",
-        R"(muster_nodes{state="spare"} 1)", "muster_ranks 4",
-        R"(muster_restarts_total{cause="lost"} 2)", R"(muster_restart_seconds_total{cause="lost"} 9)",
-        R"(muster_restart_phase_seconds_total{phase="detect"} 6)",
-        R"(muster_restart_phase_seconds_total{phase="first_progress"} 0)",
-        "muster_restarts_charged 1", "muster_restarts_allowed 3",
-        R"(muster_state_seconds_total{state="Gathering"} 1.5)",
-        R"(muster_state_seconds_total{state="Running"} 50)", "muster_rendezvous_seconds_sum 1",
-        "muster_rendezvous_seconds_count 3", "muster_effective_training_time_ratio 0.75",
-        "muster_workers 2", R"(muster_worker_cpu_seconds_total{rank="0"} 2.5)",
-        R"(muster_worker_resident_bytes{rank="1"} 8192)", R"(muster_worker_processes{rank="0"} 3)",
-        "muster_progress_step 120", "muster_progress_end_step 1000", "muster_progress_epoch 1.5",
-        "muster_progress_steps_per_second 2", "muster_progress_eta_seconds 440",
-        "muster_progress_unmoved_seconds 0.5", R"(muster_progress_metric{name="loss"} 0.25)",
-        "muster_log_lines_dropped_total 5"})
+  for (const char* line : {"muster_build_info{version=\"" MUSTER_VERSION "\"} 1",
+                           R"(muster_job_info{run_id="bert",node="node-0"} 1)",
+                           "muster_start_time_seconds 1795000000",
+                           "muster_leader 1",
+                           "muster_round 2",
+                           R"(muster_nodes{state="running"} 2)",
+                           R"(muster_nodes{state="spare"} 1)",
+                           "muster_ranks 4",
+                           R"(muster_restarts_total{cause="lost"} 2)",
+                           R"(muster_restart_seconds_total{cause="lost"} 9)",
+                           R"(muster_restart_phase_seconds_total{phase="detect"} 6)",
+                           R"(muster_restart_phase_seconds_total{phase="first_progress"} 0)",
+                           "muster_restarts_charged 1",
+                           "muster_restarts_allowed 3",
+                           R"(muster_state_seconds_total{state="Gathering"} 1.5)",
+                           R"(muster_state_seconds_total{state="Running"} 50)",
+                           "muster_rendezvous_seconds_sum 1",
+                           "muster_rendezvous_seconds_count 3",
+                           "muster_effective_training_time_ratio 0.75",
+                           "muster_workers 2",
+                           R"(muster_worker_cpu_seconds_total{rank="0"} 2.5)",
+                           R"(muster_worker_resident_bytes{rank="1"} 8192)",
+                           R"(muster_worker_processes{rank="0"} 3)",
+                           "muster_progress_step 120",
+                           "muster_progress_end_step 1000",
+                           "muster_progress_epoch 1.5",
+                           "muster_progress_steps_per_second 2",
+                           "muster_progress_eta_seconds 440",
+                           "muster_progress_unmoved_seconds 0.5",
+                           R"(muster_progress_metric{name="loss"} 0.25)",
+                           "muster_log_lines_dropped_total 5"})
     expect_line(text, line);
   EXPECT_EQ(text.find("note"), std::string::npos);
 }
@@ -74,7 +87,8 @@ TEST(JobMetricsTest, AnotherNodeTellsOfItself) {
   expect_line(text, "muster_round 2");
   expect_line(text, "muster_progress_step 7");
   expect_line(text, "muster_workers 2");
-  for (const char* of_the_job : {"muster_nodes", "muster_restarts", "muster_state", "muster_effective"})
+  for (const char* of_the_job :
+       {"muster_nodes", "muster_restarts", "muster_state", "muster_effective"})
     EXPECT_EQ(text.find(of_the_job), std::string::npos) << of_the_job;
 }
 

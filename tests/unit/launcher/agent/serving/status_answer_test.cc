@@ -27,8 +27,8 @@ TEST(StatusAnswerTest, EachNodeGetsItsFirstRank) {
 
 TEST(StatusAnswerTest, TheLeadersNodeTellsTheProgressElseTheStepOfTheOthersStandsForIt) {
   const std::string status = R"({"nodes": [], "step": 7})";
-  const auto own = parsed(
-      leader_status({.leader = status, .progress = R"({"rank":0,"step":9,"metrics":{}})"}));
+  const auto own =
+      parsed(leader_status({.leader = status, .progress = R"({"rank":0,"step":9,"metrics":{}})"}));
   EXPECT_EQ(own["progress"], parsed(R"({"rank":0,"step":9,"metrics":{}})"));
   EXPECT_FALSE(own.contains("step"));
   EXPECT_EQ(parsed(leader_status({.leader = status}))["progress"], parsed(R"({"step":7})"));
@@ -37,7 +37,8 @@ TEST(StatusAnswerTest, TheLeadersNodeTellsTheProgressElseTheStepOfTheOthersStand
 
 TEST(StatusAnswerTest, BehindAMissingNodeRanksAreNotKnown) {
   const auto status = parsed(leader_status(
-      {.leader = R"({"nodes": [{"node_rank": 0, "workers": 2}, {"node_rank": 2, "workers": 2}]})"}));
+      {.leader =
+           R"({"nodes": [{"node_rank": 0, "workers": 2}, {"node_rank": 2, "workers": 2}]})"}));
   EXPECT_EQ(status["nodes"][0]["first_rank"], 0);
   EXPECT_EQ(status["nodes"][1]["first_rank"], -1);
 }

@@ -34,7 +34,7 @@ constexpr VariableRow kRows[] = {
     {"VIRTUAL_ENV", kSetByUser, "the agent",
      "its bin/python3 runs scripts and modules, if nothing names another one"},
     {"PATH", kSetByUser, "the agent", "where programs, interpreters and launchers are looked for"},
-    {"KUBERNETES_SERVICE_HOST", "Kubernetes", "the agent",
+    {"KUBERNETES_SERVICE_HOST", kSetByUser, "the agent",
      "this is a pod: the status port is 8080 unless --status-port says otherwise"},
     {"TMPDIR", kSetByUser, "the agent",
      "where temporary folders are made; /tmp if it is not set or cannot be used"},

@@ -135,7 +135,7 @@ std::optional<JobTimes> JobTimeline::times() const {
                  .rounds = sums_.rounds,
                  .rendezvous = sums_.rendezvous,
                  .productive_ratio = timeline_->productive_ratio(now)};
-  if (now > sums_.since) times.states[sums_.state] += now - sums_.since;
+  if (!sums_.state.empty() && now > sums_.since) times.states[sums_.state] += now - sums_.since;
   return times;
 }
 

@@ -20,7 +20,7 @@ namespace muster::launcher {
 /// Interruptions that are kept for `muster status --history`: as JSON they fit its answer.
 inline constexpr size_t kKeptInterruptions = 64;
 /// Of a reason there.
-inline constexpr size_t kKeptReasonBytes = 256;
+inline constexpr size_t kKeptReasonBytes = 160;
 
 /// Sums since this agent began to lead.
 struct JobTimes {
@@ -39,7 +39,8 @@ class JobTimeline {
   JobTimeline(const JobTimeline&) = delete;
   JobTimeline& operator=(const JobTimeline&) = delete;
 
-  /// The job is in another state since then. The first one begins the timeline.
+  /// The job is in another state since then. The first one begins the timeline; "" = in one that
+  /// this agent does not know, because it leads no more.
   void entered(std::string_view state, TimePoint at);
   /// A round was formed; nodes were gathered for it in that time.
   void formed(TimePoint at, Duration gathering);

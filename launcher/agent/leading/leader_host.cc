@@ -229,7 +229,10 @@ void LeaderHost::turn() {
     probes_.clear();
     leader_.reset();
     policy_.reset();
-    if (setup_.timeline != nullptr) setup_.timeline->ends(loop_.now());
+    if (setup_.timeline != nullptr) {
+      setup_.timeline->ends(loop_.now());
+      setup_.timeline->entered("", loop_.now());
+    }
     close_links(*end_);
   }
   if (leader_ && !turn_.is_active()) {

@@ -91,6 +91,15 @@ std::string_view level_word(Level level) {
   return "off";
 }
 
+// An object as people read it: {"stop":0.2,"spawn":1} is stop:0.2,spawn:1.
+std::string text_of(const Field& field) {
+  if (field.kind != Field::Kind::kLiteral || !field.value.starts_with('{'))
+    return quote_if_needed(field.value);
+  std::string text = field.value;
+  std::erase_if(text, [](char each) { return each == '{' || each == '}' || each == '"'; });
+  return text;
+}
+
 std::string as_text(WallTime time, Level level, std::string_view event,
                     std::initializer_list<Field> fields) {
   std::string line = format_utc_ms(time);
@@ -103,7 +112,7 @@ std::string as_text(WallTime time, Level level, std::string_view event,
     line += ' ';
     line += field.key;
     line += '=';
-    line += quote_if_needed(field.value);
+    line += text_of(field);
   }
   return line;
 }

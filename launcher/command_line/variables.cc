@@ -28,12 +28,14 @@ constexpr std::string_view kHookOfLightgbm = "the hook for LightGBM, scripts";
 constexpr std::string_view kScript = "scripts, PyTorch";
 
 constexpr VariableRow kRows[] = {
-    {rendezvous::kJobSecretFileVariable, kSetByUser, "agents, `muster status`, `muster scale`",
+    {rendezvous::kJobSecretFileVariable, kSetByUser, "agents, and verbs that ask them",
      "file with the secret of the job (a mounted Secret, say): agents then speak TLS only"},
     {"PYTHON_EXEC", kSetByUser, "the agent", "the interpreter that runs scripts and modules"},
     {"VIRTUAL_ENV", kSetByUser, "the agent",
      "its bin/python3 runs scripts and modules, if nothing names another one"},
     {"PATH", kSetByUser, "the agent", "where programs, interpreters and launchers are looked for"},
+    {"KUBERNETES_SERVICE_HOST", kSetByUser, "the agent",
+     "this is a pod: the status port is 8080 unless --status-port says otherwise"},
     {"TMPDIR", kSetByUser, "the agent",
      "where temporary folders are made; /tmp if it is not set or cannot be used"},
     {"NVIDIA_VISIBLE_DEVICES", kSetByUser, "the agent",

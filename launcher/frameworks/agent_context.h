@@ -19,6 +19,7 @@
 
 namespace muster::launcher {
 
+class JobTimeline;
 class ProgressWatch;
 
 /// The doors to the world, borrowed for the life of the agent.
@@ -45,6 +46,7 @@ struct AgentContext {
   std::string folder;
   bool is_pid_one = false;
   ProgressWatch* progress = nullptr;   ///< hears how far the workers are; null = nobody does
+  JobTimeline* timeline = nullptr;     ///< hears where the job's time goes; null = nobody does
   const Contract* contract = nullptr;  ///< of the controller that made this pod; null = none
   std::function<void(const std::string&)> renamed = {};  ///< told of another `node`, for the log
 };

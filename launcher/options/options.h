@@ -99,6 +99,7 @@ struct Options {
   std::vector<std::string> stderr_filters;
   std::string run_dir;  ///< of the journal; "" = there is none
   std::optional<ProgressPattern> progress_pattern;
+  std::optional<int> status_port;   ///< 0 = there is none; none = that depends on where this is
   std::string log_level = "info";   ///< of muster's own log: debug, info, warning, error, off
   std::string log_format = "text";  ///< text or json
 

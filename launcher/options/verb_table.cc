@@ -19,8 +19,10 @@ constexpr VerbFlag kDoctorFlags[] = {
     {"--json"},           {"--root", true},   {"--capture", true},       {"--peers"},
     {"--provider", true}, {"--nnodes", true}, {"--nproc-per-node", true}};
 constexpr VerbFlag kStatusFlags[] = {
-    {"--rdzv-endpoint", true}, {"--rdzv-id", true}, {"--json"}, {"--hosts"}};
+    {"--rdzv-endpoint", true}, {"--rdzv-id", true}, {"--json"}, {"--history"}, {"--hosts"}};
 constexpr VerbFlag kScaleFlags[] = {{"--rdzv-endpoint", true}, {"--rdzv-id", true}, {"--now"}};
+constexpr VerbFlag kCommandFlags[] = {
+    {"--rdzv-endpoint", true}, {"--rdzv-id", true}, {"--reason", true}};
 constexpr VerbFlag kStoreFlags[] = {{"--port", true}, {"--host", true}};
 
 constexpr VerbRow kVerbs[] = {
@@ -49,13 +51,21 @@ constexpr VerbRow kVerbs[] = {
      .arguments = "-- PROGRAM [arguments]",
      .meaning = "a rank of an MPI job, between mpirun and the program"},
     {.name = "status",
-     .arguments = "[--json] [ENDPOINT]",
+     .arguments = "[--json] [--history] [ENDPOINT]",
      .meaning = "ask a running agent about its job",
      .flags = kStatusFlags},
     {.name = "scale",
      .arguments = "NODES|max [--now] [ENDPOINT]",
      .meaning = "ask a running job to go on with so many nodes",
      .flags = kScaleFlags},
+    {.name = "restart",
+     .arguments = "[--reason TEXT] [ENDPOINT]",
+     .meaning = "end the round of a running job; the next one begins",
+     .flags = kCommandFlags},
+    {.name = "stop",
+     .arguments = "[--reason TEXT] [ENDPOINT]",
+     .meaning = "end a running job, as SIGTERM to all of its agents",
+     .flags = kCommandFlags},
     {.name = "store",
      .arguments = "[--port N] [--host ADDRESS]",
      .meaning = "only the TCPStore-compatible store",

@@ -21,10 +21,12 @@
 #include "launcher/output/console.h"
 #include "launcher/program/drivers.h"
 #include "launcher/program/front_end.h"
+#include "launcher/program/status_service.h"
 #include "launcher/progress/progress_watch.h"
 #include "launcher/report/error_file.h"
 #include "launcher/report/exit_codes.h"
 #include "launcher/report/termination_log.h"
+#include "launcher/timeline/job_timeline.h"
 
 namespace muster::launcher {
 
@@ -112,9 +114,13 @@ int report_error(const Error& error, const Invocation& invocation,
   return code;
 }
 
+// Opens the status port of a conductor; empty = there is none.
+using Serve =
+    std::function<std::unique_ptr<StatusPort>(const AgentContext&, std::function<NodeFacts()>)>;
+
 // Lets a conductor of the job (Agent, NodeAgent) work until it is done.
 template <typename Conductor>
-Result<int> conduct(const AgentDoors& doors, const AgentContext& context) {
+Result<int> conduct(const AgentDoors& doors, const AgentContext& context, const Serve& serve) {
   Conductor conductor(doors, context, make_driver(context.options, context.contract));
   int exit_code = kExitInternal;
   conductor.on_finished([&exit_code, &doors](int code) {
@@ -122,22 +128,31 @@ Result<int> conduct(const AgentDoors& doors, const AgentContext& context) {
     doors.loop.stop();
   });
   MUSTER_RETURN_IF_ERROR(conductor.start());
+  const std::unique_ptr<StatusPort> port =
+      serve ? serve(context, [&conductor] { return conductor.facts(); }) : nullptr;
   MUSTER_RETURN_IF_ERROR(run_with_signals(
       doors.loop, context.setup.signal_fd.get(),
       [&conductor](const ReceivedSignal& signal) { conductor.handle_signal(signal); }));
   return exit_code;
 }
 
+JournalPlace place_of(const Options& options) {
+  return {.job = options.run_id, .run_id = options.run_id, .node = node_name(options)};
+}
+
+Result<std::string> event_mark() {
+  auto mark = unguessable_digits();
+  if (mark) mark->resize(kMarkBytes);
+  return mark;
+}
+
 // None: nobody asked for one.
 Result<std::unique_ptr<Journal>> open_journal(const Options& options, const Clock& clock) {
   if (options.run_dir.empty()) return std::unique_ptr<Journal>();
-  auto mark = unguessable_digits();
+  auto mark = event_mark();
   if (!mark) return std::move(mark).error();
-  mark->resize(kMarkBytes);
   JournalOptions wanted{
-      .folder = options.run_dir,
-      .place = {.job = options.run_id, .run_id = options.run_id, .node = node_name(options)},
-      .mark = *std::move(mark)};
+      .folder = options.run_dir, .place = place_of(options), .mark = *std::move(mark)};
   return Journal::create(std::move(wanted), clock);
 }
 
@@ -172,6 +187,14 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
   DnsResolver resolver(verb.loop());
   const AgentDoors doors{verb.loop(),    verb.clock(), verb.processes(), files,
                          verb.network(), resolver,     console};
+  std::unique_ptr<StatusService> status;
+  const auto status_place = status_address(options, environment, contract != nullptr);
+  if (status_place) {
+    auto mark = event_mark();
+    if (!mark) return std::move(mark).error();
+    status =
+        std::make_unique<StatusService>(doors, place_of(options), journal->get(), *std::move(mark));
+  }
   const TemporaryPlace temporary = find_temporary_place(files, environment);
   if (!temporary.problem.empty()) {
     log::warning("temp.elsewhere",
@@ -182,6 +205,7 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
       // name before the folder is made can be there first.
       temporary.folder + "/muster-" + folder->substr(0, kFolderNameBytes);
   ProgressWatch progress(verb.loop(), own_folder, options.progress_pattern);
+  JobTimeline timeline(verb.loop(), verb.clock());
   const AgentContext context{
       .options = options,
       .environment = environment,
@@ -192,13 +216,21 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
       .folder = own_folder,
       .is_pid_one = getpid() == 1,
       .progress = &progress,
+      .timeline = &timeline,
       .contract = contract,
-      .renamed = [&options, &console, keeper = journal->get()](const std::string& node) {
+      .renamed = [&options, &console, keeper = journal->get(), &status](const std::string& node) {
         set_sink(options, node, console);
         if (keeper != nullptr) keeper->set_node(node);
+        if (status) status->set_node(node);
       }};
-  auto code = needs_node_agent(options) ? conduct<NodeAgent>(doors, context)
-                                        : conduct<Agent>(doors, context);
+  Serve serve;
+  if (status) {
+    serve = [&status, &status_place](const AgentContext& served, std::function<NodeFacts()> facts) {
+      return status->serve(*status_place, served, std::move(facts));
+    };
+  }
+  auto code = needs_node_agent(options) ? conduct<NodeAgent>(doors, context, serve)
+                                        : conduct<Agent>(doors, context, serve);
   console.log_problems();
   log::set_sink({});
   return code;

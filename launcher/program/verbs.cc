@@ -16,6 +16,7 @@
 #include "launcher/local/local_verb.h"
 #include "launcher/options/completion.h"
 #include "launcher/options/verb_table.h"
+#include "launcher/program/command_verb.h"
 #include "launcher/program/env_verb.h"
 #include "launcher/program/peers_check.h"
 #include "launcher/program/run_verb.h"
@@ -123,6 +124,10 @@ std::optional<int> status(const Call& call) { return ask_agent(run_status_verb, 
 
 std::optional<int> scale(const Call& call) { return ask_agent(run_scale_verb, call); }
 
+std::optional<int> stop(const Call& call) { return ask_agent(run_stop_verb, call); }
+
+std::optional<int> restart(const Call& call) { return ask_agent(run_restart_verb, call); }
+
 std::optional<int> store(const Call& call) {
   auto verb = VerbLoop::create();
   if (!verb) return no_loop(call, verb.error());
@@ -206,6 +211,8 @@ constexpr Row kRows[] = {
     {"rsh", nullptr, Init::kAfter, rsh},
     {"status", nullptr, Init::kAfter, status},
     {"scale", nullptr, Init::kAfter, scale},
+    {"stop", nullptr, Init::kAfter, stop},
+    {"restart", nullptr, Init::kAfter, restart},
     {"store", nullptr, Init::kAfter, store},
     {"completion", nullptr, Init::kBefore, completion},
     {"version", nullptr, Init::kAfter, version},

@@ -104,13 +104,14 @@ void LocalGroup::start(int attempt) {
   handle(GroupEvent::kStart);
 }
 
-void LocalGroup::stop(int signal, Duration grace) {
+void LocalGroup::stop(int signal, Duration grace, bool again) {
   if (!held_.lost.empty()) settle_rest();
   if (!alive()) return;
   const bool ends = state_ == GroupState::kFinalStopping || state_ == GroupState::kFinalSweeping;
   if (ends) return ending_.shorten(grace);
   ending_.ask(signal, grace);
-  handle(GroupEvent::kShutdown);
+  handle(again ? GroupEvent::kInterrupted : GroupEvent::kShutdown);
+  if (again && supervisor_.running() == 0) return handle(GroupEvent::kWorkersGone);
   if (!driver_.is_serving()) served_all();
 }
 

@@ -99,6 +99,7 @@ void LeaderCore::assign(TimePoint now) {
   ending_.lone.clear();
   ending_.failures.clear();
   ending_.leavers = 0;
+  ending_.leaving_since.reset();
   ending_.all_leave = false;
   lost_at_.reset();
   voice_.log(log::Level::kDebug, kEventRoundFormed, round_text(electorates_.latest, decision_));
@@ -149,10 +150,6 @@ void LeaderCore::send_place(const RoundMember& member, Assign assign,
     }
   }
   send(node, std::move(assign));
-}
-
-void LeaderCore::tell_end(TimePoint now, const LeaderNode& node) {
-  send(node, unused_.end_for(node, aged(now, *end_)));
 }
 
 void LeaderCore::tell_waiting(LeaderNode& node, bool spare, const std::string& reason) {

@@ -62,11 +62,13 @@ void LeaderCore::failed(TimePoint now, LeaderNode& node, uint64_t round,
   std::string text = describe(node.join.identity) + " failed";
   if (!failures.empty())
     text = fmt::format("{} failed: {}", who_failed(failures.back()), failures.back().reason);
+  TimePoint first = now;
   for (Failure& failure : failures) {
     failure.happened = now - std::chrono::milliseconds(failure.age_ms);
+    first = std::min(first, failure.happened);
     ending_.failures.add(std::move(failure));
   }
-  if (busy()) break_round(now, BreakCause::kFailure, std::move(text));
+  if (busy()) break_round(now, BreakCause::kFailure, std::move(text), first);
 }
 
 // A node that asks again, on a new link, gets the answer that it missed: nothing is charged twice.

@@ -46,6 +46,7 @@ struct AgentContext {
   bool is_pid_one = false;
   ProgressWatch* progress = nullptr;   ///< hears how far the workers are; null = nobody does
   const Contract* contract = nullptr;  ///< of the controller that made this pod; null = none
+  pid_t sidecar = 0;  ///< child that reports, and is no worker's; it ends after the job. 0 = none
   std::function<void(const std::string&)> renamed = {};  ///< told of another `node`, for the log
 };
 

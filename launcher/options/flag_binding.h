@@ -39,6 +39,11 @@ inline FabricOptions& part_of<FabricOptions>(Options& options) {
 }
 
 template <>
+inline ReportOptions& part_of<ReportOptions>(Options& options) {
+  return options.report;
+}
+
+template <>
 inline PlainOptions& part_of<PlainOptions>(Options& options) {
   return options.framework.plain;
 }

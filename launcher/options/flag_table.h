@@ -51,6 +51,7 @@ struct FlagRow {
   Origin origin = Origin::kTorchrun;
   char letter = 0;                       ///< short name; 0 = none
   bool pet = true;                       ///< false: one of torchrun's two flags without PET_<NAME>
+  bool repeats = false;                  ///< each time adds to it, with a line end between
   bool empty_is_a_value = false;         ///< an empty variable means "", not "unset"
   std::string_view other_variable = {};  ///< one more variable, the weakest; "" = none
   std::string_view fallback = {};        ///< default as text; "" = none

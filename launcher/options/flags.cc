@@ -148,8 +148,9 @@ Status Scanner::apply(const Spelled& spelled) {
   if (row.kind == FlagKind::kRequest) {
     raw_.request = FlagRequest{row.flag(), *std::move(text)};
   } else {
-    raw_.given[row.flag()] = {*std::move(text), SourceKind::kCommandLine,
-                              std::string(kCommandLine)};
+    GivenValue& given = raw_.given[row.flag()];
+    if (row.repeats && !given.text.empty()) *text = given.text + "\n" + *text;
+    given = {*std::move(text), SourceKind::kCommandLine, std::string(kCommandLine)};
   }
   return {};
 }

@@ -53,7 +53,8 @@ struct RawFlags {
 };
 
 /// Reads `words` (argv without the program's name and verb) and then, for what they leave open,
-/// MUSTER_<FLAG>, PET_<FLAG> and the row's other variable. The last of repeated flags wins. An
+/// MUSTER_<FLAG>, PET_<FLAG> and the row's other variable. The last of repeated flags wins, unless its
+/// row says otherwise. An
 /// empty variable is true for a switch and unset for a value (torchrun dies of either); what
 /// Kubernetes says of a Service (service_variables.h) is unset. One literal
 /// "--" is dropped: before the program, or else directly after it. Differences to argparse: a

@@ -21,6 +21,10 @@ constexpr VerbFlag kDoctorFlags[] = {
 constexpr VerbFlag kStatusFlags[] = {
     {"--rdzv-endpoint", true}, {"--rdzv-id", true}, {"--json"}, {"--hosts"}};
 constexpr VerbFlag kScaleFlags[] = {{"--rdzv-endpoint", true}, {"--rdzv-id", true}, {"--now"}};
+constexpr VerbFlag kSidecarFlags[] = {
+    {"--run-dir", true},   {"--report", true},    {"--token-file", true},    {"--ca-file", true},
+    {"--cert-file", true}, {"--key-file", true},  {"--flush-timeout", true}, {"--retry-max", true},
+    {"--log-level", true}, {"--log-format", true}};
 constexpr VerbFlag kStoreFlags[] = {{"--port", true}, {"--host", true}};
 
 constexpr VerbRow kVerbs[] = {
@@ -56,6 +60,10 @@ constexpr VerbRow kVerbs[] = {
      .arguments = "NODES|max [--now] [ENDPOINT]",
      .meaning = "ask a running job to go on with so many nodes",
      .flags = kScaleFlags},
+    {.name = "sidecar",
+     .arguments = "--run-dir DIR --report TARGET",
+     .meaning = "tell a controller what happens on this node",
+     .flags = kSidecarFlags},
     {.name = "store",
      .arguments = "[--port N] [--host ADDRESS]",
      .meaning = "only the TCPStore-compatible store",

@@ -21,6 +21,8 @@
 #include "launcher/output/console.h"
 #include "launcher/program/drivers.h"
 #include "launcher/program/front_end.h"
+#include "launcher/program/own_sidecar.h"
+#include "launcher/program/run_folder.h"
 #include "launcher/progress/progress_watch.h"
 #include "launcher/report/error_file.h"
 #include "launcher/report/exit_codes.h"
@@ -129,13 +131,14 @@ Result<int> conduct(const AgentDoors& doors, const AgentContext& context) {
 }
 
 // None: nobody asked for one.
-Result<std::unique_ptr<Journal>> open_journal(const Options& options, const Clock& clock) {
-  if (options.run_dir.empty()) return std::unique_ptr<Journal>();
+Result<std::unique_ptr<Journal>> open_journal(const Options& options, const std::string& folder,
+                                              const Clock& clock) {
+  if (folder.empty()) return std::unique_ptr<Journal>();
   auto mark = unguessable_digits();
   if (!mark) return std::move(mark).error();
   mark->resize(kMarkBytes);
   JournalOptions wanted{
-      .folder = options.run_dir,
+      .folder = folder,
       .place = {.job = options.run_id, .run_id = options.run_id, .node = node_name(options)},
       .mark = *std::move(mark)};
   return Journal::create(std::move(wanted), clock);
@@ -163,16 +166,18 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
   VerbLoop& verb = **made;
   Console console(verb.loop());
   set_up_log(options, console);
-  auto journal = open_journal(options, verb.clock());
+  RealFiles files;
+  const TemporaryPlace temporary = find_temporary_place(files, environment);
+  auto run_folder = RunFolder::choose(options, files, temporary.folder);
+  if (!run_folder) return std::move(run_folder).error();
+  auto journal = open_journal(options, (*run_folder)->path(), verb.clock());
   if (!journal) return std::move(journal).error();
   for (const std::string& warning : options.warnings)
     log::warning("options.warning", {{"text", warning}});
   if (contract != nullptr) log_contract(*contract);
-  RealFiles files;
   DnsResolver resolver(verb.loop());
   const AgentDoors doors{verb.loop(),    verb.clock(), verb.processes(), files,
                          verb.network(), resolver,     console};
-  const TemporaryPlace temporary = find_temporary_place(files, environment);
   if (!temporary.problem.empty()) {
     log::warning("temp.elsewhere",
                  {{"error", temporary.problem}, {"action", "going on in " + temporary.folder}});
@@ -181,6 +186,8 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
       // Not of the token, which is in the name of a socket that everybody sees: whoever knows this
       // name before the folder is made can be there first.
       temporary.folder + "/muster-" + folder->substr(0, kFolderNameBytes);
+  OwnSidecar sidecar(verb.loop(), verb.processes());
+  sidecar.start(options, (*run_folder)->path(), environment, setup);
   ProgressWatch progress(verb.loop(), own_folder, options.progress_pattern);
   const AgentContext context{
       .options = options,
@@ -193,6 +200,7 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
       .is_pid_one = getpid() == 1,
       .progress = &progress,
       .contract = contract,
+      .sidecar = sidecar.pid(),
       .renamed = [&options, &console, keeper = journal->get()](const std::string& node) {
         set_sink(options, node, console);
         if (keeper != nullptr) keeper->set_node(node);
@@ -200,6 +208,8 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
   auto code = needs_node_agent(options) ? conduct<NodeAgent>(doors, context)
                                         : conduct<Agent>(doors, context);
   console.log_problems();
+  journal->reset();  // so that the sidecar sees the agent's end
+  if (sidecar.finish(setup, options.report.flush_timeout)) (*run_folder)->remove();
   log::set_sink({});
   return code;
 }

@@ -20,6 +20,7 @@
 #include "launcher/program/peers_check.h"
 #include "launcher/program/run_verb.h"
 #include "launcher/program/scale_verb.h"
+#include "launcher/program/sidecar_verb.h"
 #include "launcher/program/status_verb.h"
 #include "launcher/program/store_verb.h"
 #include "launcher/rank/rank_verb.h"
@@ -123,6 +124,12 @@ std::optional<int> status(const Call& call) { return ask_agent(run_status_verb, 
 
 std::optional<int> scale(const Call& call) { return ask_agent(run_scale_verb, call); }
 
+std::optional<int> sidecar(const Call& call) {
+  RealFiles files;
+  return run_sidecar_verb(call.rest, call.environment, files, *call.setup, call.output,
+                          call.errors);
+}
+
 std::optional<int> store(const Call& call) {
   auto verb = VerbLoop::create();
   if (!verb) return no_loop(call, verb.error());
@@ -206,6 +213,7 @@ constexpr Row kRows[] = {
     {"rsh", nullptr, Init::kAfter, rsh},
     {"status", nullptr, Init::kAfter, status},
     {"scale", nullptr, Init::kAfter, scale},
+    {"sidecar", nullptr, Init::kAfter, sidecar},
     {"store", nullptr, Init::kAfter, store},
     {"completion", nullptr, Init::kBefore, completion},
     {"version", nullptr, Init::kAfter, version},

@@ -52,7 +52,9 @@ LocalGroup::LocalGroup(AgentDoors doors, const AgentContext& context, FrameworkD
       driver_(driver),
       ending_(doors_.loop, supervisor_, driver_,
               {[this] { handle(GroupEvent::kGraceOver); }, [this] { callbacks_.saved(); }}),
-      container_(doors_.files, context_.setup.original_fd_limit) {}
+      container_(doors_.files, context_.setup.original_fd_limit) {
+  if (context_.sidecar != 0) supervisor_.spare(context_.sidecar);
+}
 
 Status LocalGroup::open(int workers) {
   const FrameworkNeeds needs = driver_.needs();

@@ -14,6 +14,7 @@ DERIVED = {
                 "nodes", "fabric", "framework", "explained", "warnings"},
     "NodeOptions": set(),
     "FabricOptions": set(),
+    "ReportOptions": set(),
     "FrameworkOptions": {"mpi_launch_given", "plain"},
     "PlainOptions": set(),
 }

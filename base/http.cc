@@ -21,10 +21,11 @@ constexpr size_t kReadBytesPerTurn = 64 << 10;
 }  // namespace
 
 std::string encode(const HttpRequest& request, std::string_view authority) {
-  return fmt::format(
-      "{} {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n"
-      "Content-Length: {}\r\n\r\n{}",
-      request.method, request.path, authority, request.body.size(), request.body);
+  const bool typed = !header_of(request.headers, "Content-Type").empty();
+  return fmt::format("{} {} HTTP/1.1\r\nHost: {}\r\n{}{}Content-Length: {}\r\n\r\n{}",
+                     request.method, request.path, authority,
+                     typed ? "" : "Content-Type: application/json\r\n", encode(request.headers),
+                     request.body.size(), request.body);
 }
 
 HttpConnection::HttpConnection(Loop& loop, UniqueFd socket, std::string authority,

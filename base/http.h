@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/http_decoder.h"
+#include "base/http_headers.h"
 #include "base/loop.h"
 #include "base/result.h"
 #include "base/tls.h"
@@ -18,8 +19,10 @@ namespace muster {
 
 struct HttpRequest {
   std::string method = "POST";
-  std::string path;  ///< with a leading '/', sent as it is
-  std::string body;  ///< JSON
+  std::string path;       ///< with a leading '/', sent as it is
+  std::string body = {};  ///< JSON, unless `headers` says otherwise
+  /// Besides Host and Content-Length. Content-Type is JSON unless it is among them.
+  HttpHeaders headers = {};
 };
 /// Errors name method and URL. kPeer: closed. kTimeout: the deadline. kProtocol, kLimit: as
 /// HttpDecoder. kOs: the socket failed. kConfig: the server's certificate is not accepted. With TLS

@@ -1,12 +1,12 @@
-// HttpDecoder: bytes of one HTTP/1.1 response in, the response out. It sees no socket. The parser
-// is Debian's http_parser (Node's), seen by http_decoder.cc alone; the limits are ours.
+// HttpDecoder: bytes of one HTTP/1.1 response in, the response out. It sees no socket.
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <string_view>
 
+#include "base/http_headers.h"
+#include "base/http_message.h"
 #include "base/result.h"
 
 namespace muster {
@@ -17,17 +17,13 @@ inline constexpr size_t kMaxHttpHeadBytes = 16 << 10;
 inline constexpr size_t kMaxHttpBodyBytes = 1 << 20;
 
 struct HttpResponse {
-  int status = 0;    ///< 200 ... 599
-  std::string body;  ///< chunks put together; at most kMaxHttpBodyBytes
+  int status = 0;            ///< 200 ... 599
+  std::string body = {};     ///< chunks put together; at most kMaxHttpBodyBytes
+  HttpHeaders headers = {};  ///< trailers are among them
 };
 
 class HttpDecoder {
  public:
-  HttpDecoder();
-  ~HttpDecoder();
-  HttpDecoder(const HttpDecoder&) = delete;
-  HttpDecoder& operator=(const HttpDecoder&) = delete;
-
   /// Takes the next bytes, in pieces of any size but 0. True: the response is complete. Interim
   /// responses (1xx) are passed over. Not to be called after that or after an error. kProtocol: no
   /// HTTP response, or bytes behind its end. kLimit: head or body too long.
@@ -38,11 +34,13 @@ class HttpDecoder {
   /// Once complete.
   [[nodiscard]] HttpResponse take();
   /// Another request may follow on the connection.
-  [[nodiscard]] bool keeps_open() const;
+  [[nodiscard]] bool keeps_open() const { return message_.keeps_open(); }
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  Status check(size_t taken, size_t given) const;
+
+  HttpMessage message_{HttpMessage::Kind::kResponse, {kMaxHttpHeadBytes, kMaxHttpBodyBytes}};
+  bool begun_ = false;
 };
 
 }  // namespace muster

@@ -1,5 +1,6 @@
 // HttpServer: answers requests over connections that somebody else has accepted, one request on
-// each. Every connection goes on by itself; whoever is slow or silent holds up nobody.
+// each. Every connection goes on by itself; whoever is slow or silent holds up nobody. A reply may
+// be a stream, as that of server-sent events: more of it is pushed for as long as its client stays.
 #pragma once
 
 #include <array>
@@ -18,23 +19,27 @@
 
 namespace muster {
 
-/// From its arrival until a request is complete, and from there until the reply is taken.
+/// From its arrival until a request is complete and its reply taken. A stream has no such limit.
 inline constexpr Duration kHttpCallTime = std::chrono::seconds(10);
+/// What a stream's client has not taken yet. One with more is dropped: it asks again.
+inline constexpr size_t kMaxStreamBacklogBytes = 1 << 20;
 
 class HttpServer {
  public:
   using Answer = std::function<HttpReply(const HttpCall& call)>;
 
   /// `loop` is borrowed. `answer` is called from the loop. At most `most` clients at a time; the
-  /// oldest goes for a new one.
+  /// oldest goes for a new one, also that of a stream.
   HttpServer(Loop& loop, size_t most, Answer answer);
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
   ~HttpServer();
 
-  /// A connected, non-blocking stream socket. Who breaks the protocol or a limit is dropped with a
-  /// `http.client_dropped` line.
+  /// A connected, non-blocking stream socket. Who breaks the protocol or a limit is told so (400,
+  /// 413, 431) and dropped with a `http.client_dropped` line.
   void adopt(Arrival arrival);
+  /// More of a stream, by the number of its call. False: that client is gone, and nothing was sent.
+  bool push(uint64_t client, std::string_view bytes);
   /// Closes all connections.
   void clear();
   [[nodiscard]] size_t clients() const { return clients_.size(); }
@@ -44,7 +49,10 @@ class HttpServer {
 
   void on_ready(uint64_t id, Ready ready);
   void take(uint64_t id, std::string_view bytes);
+  void answer(uint64_t id);
+  void refuse(uint64_t id, const Error& why);
   void flush(uint64_t id);
+  void tell(uint64_t id, const Error& why);
   void drop(uint64_t id, const Error& why);
 
   Loop& loop_;

@@ -108,57 +108,9 @@ void JobPort::serve(Protocol protocol, Handler handler) {
   handlers_.insert_or_assign(protocol, std::move(handler));
 }
 
-Result<Address> JobPort::listen(const Address& address) {
-  auto listener = network_.listen(address);
-  if (!listener) return std::move(listener).error();
-  // Accepted sockets inherit it, which saves five calls for each (Linux).
-  notice_dead_peers(listener->get());
-  auto bound = network_.local_address(listener->get());
-  if (!bound) return bound;
-  auto watch = loop_.watch(listener->get(), Interest::kRead, [this](Ready) { on_acceptable(); });
-  if (!watch) return std::move(watch).error();
-  listener_watch_.reset();  // before what it watched is closed
-  listener_ = std::move(*listener);
-  listener_watch_ = std::move(*watch);
-  return bound;
-}
-
 void JobPort::close() {
-  accept_again_.reset();
-  listener_watch_.reset();
-  listener_.reset();
+  listener_.close();
   undecided_.clear();
-  paused_ = false;
-}
-
-void JobPort::on_acceptable() {
-  for (int accepted = 0; accepted < kAcceptsPerTurn; ++accepted) {
-    auto connection = network_.accept(listener_.get());
-    if (!connection) {
-      const int reason = connection.error().os_errno;
-      if (reason == EAGAIN) return;
-      // This one connection failed before we took it (accept(2)): the next may be fine.
-      if (reason == ECONNABORTED || reason == EINTR || reason == EPROTO) continue;
-      return pause_accepting(connection.error());
-    }
-    if (std::exchange(paused_, false)) log::info("port.accept_resumed", {});
-    look_at(std::move(*connection));
-    if (!listener_.is_open()) return;  // a handler closed the port
-  }
-}
-
-// Out of descriptors or memory. The listener stays readable, so that waiting for it would spin.
-void JobPort::pause_accepting(const Error& why) {
-  if (!std::exchange(paused_, true)) {
-    log::warning("port.accept_paused", {{"reason", why.text},
-                                        {"retry_ms", kAcceptPause.count()},
-                                        {"action", "new connections wait in the backlog"}});
-  }
-  listener_watch_.set_interest(Interest::kNothing);
-  accept_again_ = loop_.after(kAcceptPause, [this] {
-    listener_watch_.set_interest(Interest::kRead);
-    on_acceptable();
-  });
 }
 
 // Most clients speak at once: asking the socket first saves registering it twice.

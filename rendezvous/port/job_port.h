@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "base/listener.h"
 #include "base/loop.h"
 #include "base/result.h"
 #include "base/socket.h"
@@ -42,12 +43,6 @@ inline constexpr size_t kMaxUndecidedBytes = 8;
 /// kMaxUndecidedBytes always decide.
 [[nodiscard]] Protocol detect_protocol(std::string_view bytes);
 
-/// Accepted in one turn, so that a whole world arriving at once does not hold up those already
-/// here.
-inline constexpr int kAcceptsPerTurn = 64;
-/// After the process ran out of descriptors, accepting stops this long; clients wait in the
-/// backlog.
-inline constexpr auto kAcceptPause = std::chrono::milliseconds(200);
 /// A connection that has not sent enough to be told apart is kept open silently and without a
 /// deadline: PyTorch 1.13 opens a second one per store that never sends anything. Those, and the
 /// connections to our agents until they have proved who they are, are strangers (base/strangers.h).
@@ -59,7 +54,10 @@ class JobPort {
   using Handler = std::function<void(Arrival arrival)>;
 
   /// Both are borrowed and must outlive the port.
-  JobPort(Loop& loop, Network& network) : loop_(loop), network_(network), strangers_(loop) {}
+  JobPort(Loop& loop, Network& network)
+      : loop_(loop),
+        strangers_(loop),
+        listener_(loop, network, [this](UniqueFd connection) { look_at(std::move(connection)); }) {}
   JobPort(const JobPort&) = delete;
   JobPort& operator=(const JobPort&) = delete;
 
@@ -67,11 +65,9 @@ class JobPort {
   /// closed with a `port.client_dropped` line.
   void serve(Protocol protocol, Handler handler);
 
-  /// Begins to accept on `address` (base/socket.h: "::" = every interface, port 0 = any). Call it
-  /// before workers are started: PyTorch's clients retry a refused connection only after 250-750
-  /// ms. Returns the address with its real port. A further call moves the port: who waited at the
-  /// old one is dropped. kOs: as Network::listen(); the old one stays.
-  Result<Address> listen(const Address& address);
+  /// As Listener::listen(). Call it before workers are started: PyTorch's clients retry a refused
+  /// connection only after 250-750 ms.
+  Result<Address> listen(const Address& address) { return listener_.listen(address); }
 
   /// Stops accepting and closes all connections that are not handed over yet.
   void close();
@@ -87,8 +83,6 @@ class JobPort {
     Strangers::Place place;
   };
 
-  void on_acceptable();
-  void pause_accepting(const Error& why);
   void look_at(UniqueFd connection);
   void keep(UniqueFd connection, std::string bytes);
   void on_readable(uint64_t id);
@@ -97,13 +91,9 @@ class JobPort {
   void log_dropped(int fd, std::string_view reason, std::string_view bytes);
 
   Loop& loop_;
-  Network& network_;
   std::map<Protocol, Handler> handlers_;
   Strangers strangers_;
-  UniqueFd listener_;
-  Watch listener_watch_;
-  Timer accept_again_;
-  bool paused_ = false;
+  Listener listener_;
   uint64_t next_id_ = 1;
   std::unordered_map<uint64_t, Undecided> undecided_;
 };

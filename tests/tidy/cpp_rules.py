@@ -123,6 +123,7 @@ HEAVY_HEADERS = {
     "yaml-cpp/": (),
     "openssl/": (),
     "ares.h": ("base/resolver.cc", "base/linked_libraries.cc"),
+    "zlib.h": ("base/gzip.cc", "base/linked_libraries.cc"),
     "re2/": ("launcher/progress/progress_pattern.cc",),
     "fmt/format-inl.h": ("base/fmt.cc",),
     "CLI/": None,  # nobody: 3.8 s per file and 1.2 MB of binary

@@ -33,9 +33,33 @@ TEST(HttpCall, IsBounded) {
   const auto long_body = body.feed("PUT /a HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n");
   ASSERT_FALSE(long_body);
   EXPECT_EQ(long_body.error().code, Code::kLimit);
+  EXPECT_EQ(head.refusal(long_head.error()), 431);
+  EXPECT_EQ(body.refusal(long_body.error()), 413);
   EXPECT_FALSE(HttpCallDecoder().feed("no request at all\r\n\r\n"));
   EXPECT_FALSE(
       HttpCallDecoder().feed("CONNECT a:1 HTTP/1.1\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"));
+}
+
+TEST(HttpCall, KnowsItsHeadersInAnyPieces) {
+  const std::string request =
+      "GET / HTTP/1.1\r\nHost: x\r\nAccept: text/plain,\r\nEmpty:\r\nLAST-event-ID:  a b \r\n\r\n";
+  for (const size_t size : {size_t{1}, size_t{7}, request.size()}) {
+    HttpCallDecoder decoder;
+    for (size_t at = 0; at < request.size(); at += size)
+      ASSERT_TRUE(decoder.feed(std::string_view(request).substr(at, size)));
+    const HttpCall call = decoder.take();
+    ASSERT_EQ(call.headers.size(), 4U);
+    EXPECT_EQ(header_of(call.headers, "accept"), "text/plain,");
+    EXPECT_EQ(header_of(call.headers, "Empty"), "");
+    EXPECT_EQ(header_of(call.headers, "Last-Event-ID"), "a b");
+    EXPECT_EQ(header_of(call.headers, "Content-Type"), "");
+  }
+}
+
+TEST(HttpHeaders, AValueIsNoSecondHeader) {
+  EXPECT_TRUE(is_header_value("Bearer a.b\tc \xc3\xa9"));
+  EXPECT_FALSE(is_header_value("Bearer a\r\nX: y"));
+  EXPECT_FALSE(is_header_value(std::string_view("a\0b", 3)));
 }
 
 class HttpServerTest : public ::testing::Test {
@@ -57,6 +81,12 @@ class HttpServerTest : public ::testing::Test {
   testing::FakeClock clock_;
   std::unique_ptr<Loop> loop_ = std::move(*Loop::create(clock_));
   HttpServer server_{*loop_, 2, [](const HttpCall& call) {
+                       if (call.path == "/stream") {
+                         return HttpReply{.body = "begin " + std::to_string(call.client),
+                                          .content_type = "text/event-stream",
+                                          .headers = {{"Cache-Control", "no-store"}},
+                                          .stream = true};
+                       }
                        return HttpReply{.status = call.path == "/none" ? 404 : 200,
                                         .body = call.method + " " + call.body};
                      }};
@@ -79,9 +109,53 @@ TEST_F(HttpServerTest, WhoIsSilentOrWrongIsDroppedAndNobodyElse) {
   const UniqueFd good = connect("GET /none HTTP/1.1\r\n\r\n");
   EXPECT_TRUE(read(good.get()).starts_with("HTTP/1.1 404 "));
   const UniqueFd wrong = connect("GET\r\n");
+  EXPECT_TRUE(read(wrong.get()).starts_with("HTTP/1.1 400 Bad Request\r\n"));
   EXPECT_EQ(read(wrong.get()), "closed");
   clock_.advance(kHttpCallTime);
   EXPECT_EQ(read(silent.get()), "closed");
+}
+
+TEST_F(HttpServerTest, WhoIsRefusedMaySayTheRestAndReadsWhy) {
+  const UniqueFd client = connect("PUT /a HTTP/1.1\r\nContent-Length: 9999999\r\n\r\n");
+  ASSERT_GT(send(client.get(), "and more", 8, 0), 0);
+  EXPECT_TRUE(read(client.get()).starts_with("HTTP/1.1 413 "));
+  EXPECT_EQ(server_.clients(), 1U);
+  ASSERT_GT(send(client.get(), "and more", 8, MSG_NOSIGNAL), 0);
+  EXPECT_EQ(read(client.get()), "closed");
+  clock_.advance(kHttpCallTime);
+  EXPECT_TRUE(loop_->run_until_idle());
+  EXPECT_EQ(server_.clients(), 0U);
+}
+
+TEST_F(HttpServerTest, AHeadHasTheLengthAndNotTheBody) {
+  const UniqueFd client = connect("HEAD /a HTTP/1.1\r\n\r\n");
+  const std::string reply = read(client.get());
+  EXPECT_NE(reply.find("Content-Length: 5\r\n"), std::string::npos) << reply;
+  EXPECT_TRUE(reply.ends_with("\r\n\r\n")) << reply;
+  EXPECT_EQ(read(client.get()), "closed");
+}
+
+TEST_F(HttpServerTest, AStreamGoesOnUntilItsClientIsGone) {
+  UniqueFd client = connect("GET /stream HTTP/1.1\r\n\r\n");
+  const std::string head = read(client.get());
+  EXPECT_NE(head.find("\r\nCache-Control: no-store\r\n"), std::string::npos) << head;
+  EXPECT_EQ(head.find("Content-Length"), std::string::npos) << head;
+  EXPECT_TRUE(head.ends_with("\r\n\r\nbegin 1")) << head;
+  clock_.advance(10 * kHttpCallTime);
+  EXPECT_TRUE(server_.push(1, "more"));
+  EXPECT_EQ(read(client.get()), "more");
+  client.reset();
+  EXPECT_TRUE(loop_->run_until_idle());
+  EXPECT_FALSE(server_.push(1, "nobody"));
+}
+
+TEST_F(HttpServerTest, AStreamWhoseClientDoesNotReadIsDropped) {
+  const UniqueFd client = connect("GET /stream HTTP/1.1\r\n\r\n");
+  const std::string piece(kMaxStreamBacklogBytes / 4, 'x');
+  bool taken = true;
+  for (int i = 0; i < 10 && taken; ++i) taken = server_.push(1, piece);
+  EXPECT_FALSE(taken);
+  EXPECT_EQ(server_.clients(), 0U);
 }
 
 TEST_F(HttpServerTest, TheOldestGoesForANewClient) {

@@ -51,6 +51,27 @@ TEST(HttpDecoder, TakesAResponseInPiecesOfAnySize) {
   }
 }
 
+TEST(HttpDecoder, KnowsTheHeadersOfTheFinalResponse) {
+  HttpDecoder decoder;
+  ASSERT_TRUE(decoder.feed("HTTP/1.1 100 Continue\r\nRetry-After: 1\r\n\r\n"));
+  EXPECT_EQ(*decoder.feed("HTTP/1.1 429 No\r\nretry-after: 7\r\nContent-Length: 0\r\n\r\n"), true);
+  const HttpResponse response = decoder.take();
+  EXPECT_EQ(response.headers.size(), 2U);
+  EXPECT_EQ(header_of(response.headers, "Retry-After"), "7");
+}
+
+TEST(HttpRequest, HasHeadersOfItsOwn) {
+  const HttpRequest plain{.path = "/a", .body = "{}"};
+  EXPECT_EQ(encode(plain, "h:1"),
+            "POST /a HTTP/1.1\r\nHost: h:1\r\nContent-Type: application/json\r\n"
+            "Content-Length: 2\r\n\r\n{}");
+  const HttpRequest own{
+      .method = "PATCH", .path = "/a", .headers = {{"content-type", "text/x"}, {"X", "y"}}};
+  EXPECT_EQ(encode(own, "h:1"),
+            "PATCH /a HTTP/1.1\r\nHost: h:1\r\ncontent-type: text/x\r\nX: y\r\n"
+            "Content-Length: 0\r\n\r\n");
+}
+
 TEST(HttpDecoder, PassesOverInterimResponses) {
   HttpDecoder decoder;
   EXPECT_EQ(*decoder.feed("HTTP/1.1 100 Continue\r\n\r\n" + with_body("x")), true);

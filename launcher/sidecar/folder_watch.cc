@@ -29,7 +29,7 @@ void FolderWatch::begin() {
     auto watch = loop_.watch(notify_.get(), Interest::kRead, [this](Ready) { drain(); });
     if (watch) watch_ = *std::move(watch);
   }
-  look();
+  timer_ = loop_.soon([this] { look(); });
 }
 
 void FolderWatch::look() {

@@ -64,6 +64,7 @@ bool JournalReader::locate() {
   }
   file_ = std::move(best);
   offset_ = 0;
+  highest_ = 0;
   partial_.clear();
   too_long_ = false;
   return true;

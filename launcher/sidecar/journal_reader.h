@@ -49,7 +49,7 @@ class JournalReader {
   size_t offset_ = 0;     // in file_, behind what was read
   std::string partial_;   // a line without its end yet
   bool too_long_ = false;  // what follows up to the line's end is no line of ours
-  uint64_t highest_ = 0;  // number seen since the journal was last found to be the same
+  uint64_t highest_ = 0;  // number seen in file_
   bool at_end_ = false;
   uint64_t missed_ = 0;
 };

@@ -14,6 +14,7 @@
 #include "launcher/sidecar/http_caller.h"
 #include "launcher/sidecar/pump.h"
 #include "launcher/sidecar/report_target.h"
+#include "launcher/sidecar/retry_policy.h"
 #include "launcher/sidecar/sidecar_end.h"
 
 namespace muster::launcher {

@@ -44,8 +44,8 @@ std::string FlagReader::label(Flag flag) const {
 
 bool FlagReader::is_foreign(const FlagRow& row, Options& options) {
   const GivenValue* const given = find(row.flag());
-  if (row.foreign_word.empty() || given == nullptr || given->source != row.other_variable)
-    return false;
+  if (row.foreign_word.empty() || given == nullptr) return false;
+  if (given->source != row.other_variable && given->source != row.common_variable) return false;
   if (row.into.fill(options, given->text)) return false;
   const std::string value(fallback(row.flag()));
   warn(given->source + " '" + given->text + "' " + std::string(row.foreign_word) + ", using " +

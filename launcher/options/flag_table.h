@@ -54,13 +54,14 @@ struct FlagRow {
   bool repeats = false;                  ///< each time adds to it, with a line end between
   bool empty_is_a_value = false;         ///< an empty variable means "", not "unset"
   std::string_view other_variable = {};  ///< one more variable, the weakest; "" = none
+  std::string_view common_variable = {};  ///< one that many programs read, weaker still; "" = none
   std::string_view fallback = {};        ///< default as text; "" = none
   std::optional<std::string_view> torchrun_fallback = {};  ///< if torchrun's own default differs
   std::string_view placeholder = {};   ///< of the value, for people; "" = takes no value
   FlagBinding into = {};               ///< parser, and the field that it fills
   bool fallback_counts = true;         ///< false: it is shown, but fills nothing if nobody gave it
-  std::string_view foreign_word = {};  ///< complaint about a wrong value of other_variable, which
-                                       ///< belongs to other programs as well; "" = it is an error
+  std::string_view foreign_word = {};  ///< complaint about a wrong value of the last two, which
+                                       ///< belong to other programs as well; "" = it is an error
   NoEffect no_effect = {};             ///< of a flag that does nothing here
   std::string_view help = {};          ///< one line
 

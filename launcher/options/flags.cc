@@ -205,7 +205,7 @@ Result<std::optional<GivenValue>> read_variables(const FlagRow& row, VariableFam
                                                  const Environment& environment) {
   const std::string names[] = {families.muster ? muster_variable(row) : "",
                                families.torchrun ? torchrun_variable(row) : "",
-                               std::string(row.other_variable)};
+                               std::string(row.other_variable), std::string(row.common_variable)};
   for (const std::string& name : names) {
     if (name.empty()) continue;
     auto value = read_variable(row, name, environment);

@@ -75,6 +75,7 @@ constexpr FlagRow kRows[] = {
     {.name = "log-level",
      .origin = Origin::kMuster,
      .other_variable = "LOGLEVEL",
+     .common_variable = "LOG_LEVEL",
      .fallback = "info",
      .torchrun_fallback = "warning",
      .placeholder = "LEVEL",
@@ -83,9 +84,11 @@ constexpr FlagRow kRows[] = {
      .help = "of Muster's own log: debug, info, warning, error or off"},
     {.name = "log-format",
      .origin = Origin::kMuster,
+     .common_variable = "LOG_FORMAT",
      .fallback = "text",
      .placeholder = "FORMAT",
      .into = one_of<&Options::log_format, kLogFormats>,
+     .foreign_word = "is no format of ours",
      .help = "of Muster's own log: text or json"},
 };
 

@@ -61,26 +61,33 @@ int print(std::string_view text) {
   return kExitSuccess;
 }
 
-void set_sink(const Options& options, const std::string& node, Console& console) {
+// The controller's name of the job, if it has one; else what the user calls it.
+std::string job_name(const Options& options, const Contract* contract) {
+  return contract != nullptr && !contract->job.empty() ? contract->job : options.run_id;
+}
+
+void set_sink(const Options& options, const Contract* contract, const std::string& node,
+              Console& console) {
   // The lines of many nodes come together somewhere; their workers' lines are marked like this,
   // too.
   const bool json = options.log_format == "json";
   const std::string mark = has_many_nodes(options) && !json ? "[" + node + "] " : "";
-  log::set_node(has_many_nodes(options) && json ? node : "");
+  log::set_place({job_name(options, contract), options.run_id, node});
   log::set_sink([&console, mark](std::string_view line) {
     console.write_agent_line(mark.empty() ? std::string(line) : mark + std::string(line));
   });
 }
 
-void set_up_log(const Options& options, Console& console) {
+void set_up_log(const Options& options, const Contract* contract, Console& console) {
   log::set_level(log::parse_level(options.log_level).value_or(log::Level::kInfo));
   log::set_format(options.log_format == "json" ? log::Format::kJson : log::Format::kText);
-  set_sink(options, node_name(options), console);
+  set_sink(options, contract, node_name(options), console);
 }
 
 // Also of a command line that is wrong, whose options nobody knows.
 bool wants_json(const Invocation& invocation, const Environment& environment) {
-  bool json = environment.get("MUSTER_LOG_FORMAT") == "json";
+  const auto set = environment.get("MUSTER_LOG_FORMAT");
+  bool json = (set && !set->empty() ? set : environment.get("LOG_FORMAT")) == "json";
   for (size_t i = 0; i < invocation.words.size() && invocation.words[i] != "--"; ++i) {
     std::string flag = invocation.words[i].substr(0, invocation.words[i].find('='));
     std::ranges::replace(flag, '_', '-');
@@ -131,15 +138,15 @@ Result<int> conduct(const AgentDoors& doors, const AgentContext& context) {
 }
 
 // None: nobody asked for one.
-Result<std::unique_ptr<Journal>> open_journal(const Options& options, const std::string& folder,
-                                              const Clock& clock) {
+Result<std::unique_ptr<Journal>> open_journal(const Options& options, const Contract* contract,
+                                              const std::string& folder, const Clock& clock) {
   if (folder.empty()) return std::unique_ptr<Journal>();
   auto mark = unguessable_digits();
   if (!mark) return std::move(mark).error();
   mark->resize(kMarkBytes);
   JournalOptions wanted{
       .folder = folder,
-      .place = {.job = options.run_id, .run_id = options.run_id, .node = node_name(options)},
+      .place = {.job = job_name(options, contract), .run_id = options.run_id, .node = node_name(options)},
       .mark = *std::move(mark)};
   return Journal::create(std::move(wanted), clock);
 }
@@ -165,12 +172,12 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
   if (!made) return std::move(made).error();
   VerbLoop& verb = **made;
   Console console(verb.loop());
-  set_up_log(options, console);
+  set_up_log(options, contract, console);
   RealFiles files;
   const TemporaryPlace temporary = find_temporary_place(files, environment);
   auto run_folder = RunFolder::choose(options, files, temporary.folder);
   if (!run_folder) return std::move(run_folder).error();
-  auto journal = open_journal(options, (*run_folder)->path(), verb.clock());
+  auto journal = open_journal(options, contract, (*run_folder)->path(), verb.clock());
   if (!journal) return std::move(journal).error();
   for (const std::string& warning : options.warnings)
     log::warning("options.warning", {{"text", warning}});
@@ -201,8 +208,8 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
       .progress = &progress,
       .contract = contract,
       .sidecar = sidecar.pid(),
-      .renamed = [&options, &console, keeper = journal->get()](const std::string& node) {
-        set_sink(options, node, console);
+      .renamed = [&options, &console, contract, keeper = journal->get()](const std::string& node) {
+        set_sink(options, contract, node, console);
         if (keeper != nullptr) keeper->set_node(node);
       }};
   auto code = needs_node_agent(options) ? conduct<NodeAgent>(doors, context)

@@ -35,6 +35,7 @@ struct Log {
   log::Level level;
   std::string_view event;  ///< one of events.h
   std::string reason;
+  uint64_t round = 0;  ///< 0 = it is of none
 };
 /// Its node's member shall ask who may lead, but for those in `here` (places in the list), and tell
 /// on_candidates. `all_here`: all nodes that the job may have are, spares too.

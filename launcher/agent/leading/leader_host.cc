@@ -277,7 +277,9 @@ void LeaderHost::perform(const rendezvous::LeaderOutput& output) {
   } else if (const auto* dial = std::get_if<rendezvous::NodeDial>(&output)) {
     probes_.dial(*dial);
   } else if (const auto* line = std::get_if<leader_output::Log>(&output)) {
-    log::write(line->level, line->event, {{"reason", line->reason}});
+    if (line->round == 0) return log::write(line->level, line->event, {{"reason", line->reason}});
+    log::write(line->level, line->event,
+               {{"reason", line->reason}, log::Field::for_programs("round", line->round)});
   } else if (const auto* asked = std::get_if<leader_output::AskCandidates>(&output)) {
     setup_.ask(*asked);
   } else if (const auto* down = std::get_if<leader_output::StepDown>(&output)) {

@@ -49,13 +49,13 @@ struct FlagRow {
   std::string_view name;  ///< long name with dashes, without the leading two
   FlagKind kind = FlagKind::kValue;
   Origin origin = Origin::kTorchrun;
-  char letter = 0;                       ///< short name; 0 = none
-  bool pet = true;                       ///< false: one of torchrun's two flags without PET_<NAME>
-  bool repeats = false;                  ///< each time adds to it, with a line end between
-  bool empty_is_a_value = false;         ///< an empty variable means "", not "unset"
-  std::string_view other_variable = {};  ///< one more variable, the weakest; "" = none
+  char letter = 0;                        ///< short name; 0 = none
+  bool pet = true;                        ///< false: one of torchrun's two flags without PET_<NAME>
+  bool repeats = false;                   ///< each time adds to it, with a line end between
+  bool empty_is_a_value = false;          ///< an empty variable means "", not "unset"
+  std::string_view other_variable = {};   ///< one more variable, the weakest; "" = none
   std::string_view common_variable = {};  ///< one that many programs read, weaker still; "" = none
-  std::string_view fallback = {};        ///< default as text; "" = none
+  std::string_view fallback = {};         ///< default as text; "" = none
   std::optional<std::string_view> torchrun_fallback = {};  ///< if torchrun's own default differs
   std::string_view placeholder = {};   ///< of the value, for people; "" = takes no value
   FlagBinding into = {};               ///< parser, and the field that it fills

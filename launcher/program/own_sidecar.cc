@@ -26,10 +26,11 @@ std::vector<std::string> words_of_sidecar(const Options& options, const std::str
                                  "--run-dir=" + folder};
   for (const std::string_view target : words_of(report.targets))
     words.push_back("--report=" + std::string(target));
-  const std::pair<const char*, const std::string*> kFiles[] = {{"--token-file=", &report.token_file},
-                                                               {"--ca-file=", &report.ca_file},
-                                                               {"--cert-file=", &report.cert_file},
-                                                               {"--key-file=", &report.key_file}};
+  const std::pair<const char*, const std::string*> kFiles[] = {
+      {"--token-file=", &report.token_file},
+      {"--ca-file=", &report.ca_file},
+      {"--cert-file=", &report.cert_file},
+      {"--key-file=", &report.key_file}};
   for (const auto& [flag, path] : kFiles) {
     if (!path->empty()) words.push_back(flag + *path);
   }

@@ -1,5 +1,5 @@
-// RunFolder: where the journal of this agent is: --run-dir, or a folder of its own if somebody is to
-// be told of events and nobody wants to keep them.
+// RunFolder: where the journal of this agent is: --run-dir, or a folder of its own if somebody is
+// to be told of events and nobody wants to keep them.
 #pragma once
 
 #include <memory>

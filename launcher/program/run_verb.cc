@@ -24,6 +24,7 @@
 #include "launcher/program/own_sidecar.h"
 #include "launcher/program/run_folder.h"
 #include "launcher/progress/progress_watch.h"
+#include "launcher/progress/trainer_door.h"
 #include "launcher/report/error_file.h"
 #include "launcher/report/exit_codes.h"
 #include "launcher/report/termination_log.h"
@@ -144,10 +145,11 @@ Result<std::unique_ptr<Journal>> open_journal(const Options& options, const Cont
   auto mark = unguessable_digits();
   if (!mark) return std::move(mark).error();
   mark->resize(kMarkBytes);
-  JournalOptions wanted{
-      .folder = folder,
-      .place = {.job = job_name(options, contract), .run_id = options.run_id, .node = node_name(options)},
-      .mark = *std::move(mark)};
+  JournalOptions wanted{.folder = folder,
+                        .place = {.job = job_name(options, contract),
+                                  .run_id = options.run_id,
+                                  .node = node_name(options)},
+                        .mark = *std::move(mark)};
   return Journal::create(std::move(wanted), clock);
 }
 
@@ -158,6 +160,25 @@ void log_contract(const Contract& contract) {
   log::info("job.contract", {{"controller", contract.controller},
                              {"says", join(flags, " ")},
                              {"secret", contract.secret_file}});
+}
+
+// Workers whose script reports to the Trainer by itself reach the agent instead. None: nobody is
+// told for the job, or there is no Trainer.
+std::unique_ptr<TrainerDoor> open_trainer_door(const Options& options,
+                                               const Environment& environment,
+                                               const AgentDoors& doors, const std::string& folder,
+                                               ProgressWatch& progress) {
+  const auto words = words_of(options.report.targets);
+  const bool wanted = std::ranges::find(words, "trainjob") != words.end();
+  if (!wanted || !environment.has(kTrainerUrlVariable)) return nullptr;
+  auto door =
+      TrainerDoor::open(doors.loop, doors.network, doors.files, folder,
+                        [&progress](const ProgressReport& report) { progress.take(0, report); });
+  if (door) return *std::move(door);
+  log::warning("report.failed",
+               {{"error", door.error().text},
+                {"action", "going on; scripts may report to the Trainer as well"}});
+  return nullptr;
 }
 
 Result<int> run_agent(const CommandLine& command_line, const Environment& environment,
@@ -196,6 +217,7 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
   OwnSidecar sidecar(verb.loop(), verb.processes());
   sidecar.start(options, (*run_folder)->path(), environment, setup);
   ProgressWatch progress(verb.loop(), own_folder, options.progress_pattern);
+  const auto door = open_trainer_door(options, environment, doors, (*run_folder)->path(), progress);
   const AgentContext context{
       .options = options,
       .environment = environment,
@@ -207,6 +229,7 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
       .is_pid_one = getpid() == 1,
       .progress = &progress,
       .contract = contract,
+      .worker_variables = door ? door->variables() : std::vector<PlannedVariable>(),
       .sidecar = sidecar.pid(),
       .renamed = [&options, &console, contract, keeper = journal->get()](const std::string& node) {
         set_sink(options, contract, node, console);

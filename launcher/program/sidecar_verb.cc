@@ -18,7 +18,8 @@ namespace {
 constexpr const char* kHelp =
     "usage: muster sidecar --run-dir DIR --report TARGET [--report TARGET ...]\n"
     "\n"
-    "Tells what happens on a node to somebody outside, from the journal that `muster run --run-dir\n"
+    "Tells what happens on a node to somebody outside, from the journal that `muster run "
+    "--run-dir\n"
     "DIR` writes there. Nothing is lost while a receiver is away. It may start before DIR exists,\n"
     "and ends when the job's end is told.\n"
     "\n"
@@ -79,9 +80,9 @@ Status take_duration(Duration& into, const std::string& flag, const std::string&
 std::string* text_of(Words& words, const std::string& flag) {
   HttpCredentials& webhook = words.options.webhook;
   const std::pair<const char*, std::string*> kTexts[] = {
-      {"--run-dir", &words.options.folder},      {"--token-file", &webhook.token_file},
-      {"--ca-file", &webhook.authorities_file},  {"--cert-file", &webhook.certificate_file},
-      {"--key-file", &webhook.key_file},         {"--log-level", &words.log_level},
+      {"--run-dir", &words.options.folder},     {"--token-file", &webhook.token_file},
+      {"--ca-file", &webhook.authorities_file}, {"--cert-file", &webhook.certificate_file},
+      {"--key-file", &webhook.key_file},        {"--log-level", &words.log_level},
       {"--log-format", &words.log_format},
   };
   for (const auto& [name, text] : kTexts) {
@@ -96,8 +97,7 @@ Status take_value(Words& words, const std::string& flag, const std::string& valu
     *text = value;
     return {};
   }
-  if (flag == "--flush-timeout")
-    return take_duration(words.options.flush_timeout, flag, value);
+  if (flag == "--flush-timeout") return take_duration(words.options.flush_timeout, flag, value);
   if (flag == "--retry-max") return take_duration(words.options.retry_max, flag, value);
   if (flag != "--report") return usage("unknown argument '" + flag + "'");
   if (!std::exchange(reports_given, true)) words.reports.clear();
@@ -141,8 +141,8 @@ Result<Words> parse(const std::vector<std::string>& arguments, const Environment
     const bool joined = equals != std::string::npos;
     if (!flag.starts_with("--")) return usage("unknown argument '" + word + "'");
     if (!joined && i + 1 == arguments.size()) return usage(flag + " needs a value");
-    MUSTER_RETURN_IF_ERROR(take_value(words, flag, joined ? word.substr(equals + 1) : arguments[++i],
-                                      reports_given));
+    MUSTER_RETURN_IF_ERROR(
+        take_value(words, flag, joined ? word.substr(equals + 1) : arguments[++i], reports_given));
   }
   MUSTER_RETURN_IF_ERROR(check(words));
   return words;

@@ -16,9 +16,9 @@ constexpr rendezvous::DialTimeouts kDialTimeouts{.lookup = std::chrono::seconds(
                                                  .connect = std::chrono::seconds(5)};
 
 // Where distributions keep what they trust: Debian and Alpine, Fedora, SUSE, BSD.
-constexpr std::array kSystemAuthorities = {
-    "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"};
+constexpr std::array kSystemAuthorities = {"/etc/ssl/certs/ca-certificates.crt",
+                                           "/etc/pki/tls/certs/ca-bundle.crt",
+                                           "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"};
 
 Result<std::string> read_optional(const Files& files, const std::string& path) {
   return path.empty() ? Result<std::string>("") : files.read(path);

@@ -73,9 +73,8 @@ bool JournalReader::locate() {
 bool JournalReader::is_current() const {
   struct stat named {};
   struct stat open {};
-  return stat((folder_ + "/" + kNames[0]).c_str(), &named) == 0 &&
-         fstat(file_.get(), &open) == 0 && same_file(named, open) &&
-         static_cast<size_t>(open.st_size) >= offset_;
+  return stat((folder_ + "/" + kNames[0]).c_str(), &named) == 0 && fstat(file_.get(), &open) == 0 &&
+         same_file(named, open) && static_cast<size_t>(open.st_size) >= offset_;
 }
 
 std::vector<JournalEvent> JournalReader::read() {
@@ -88,8 +87,7 @@ std::vector<JournalEvent> JournalReader::read() {
   // Before the read: what was written before the file turned is then seen by it.
   const bool current = is_current();
   std::string bytes(kJournalReadBytes, '\0');
-  const ssize_t count =
-      pread(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset_));
+  const ssize_t count = pread(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset_));
   if (count > 0) {
     offset_ += static_cast<size_t>(count);
     bytes.resize(static_cast<size_t>(count));

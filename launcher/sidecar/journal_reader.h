@@ -1,6 +1,6 @@
 // JournalReader: the lines of a journal from a place on, over the turns of its files. It reads what
-// another process writes (launcher/journal/journal_file.h) and waits for nothing: whoever knows that
-// there may be more asks again.
+// another process writes (launcher/journal/journal_file.h) and waits for nothing: whoever knows
+// that there may be more asks again.
 #pragma once
 
 #include <cstddef>
@@ -46,10 +46,10 @@ class JournalReader {
   std::string folder_;
   JournalMark last_;  // read, or before which the reader began
   UniqueFd file_;
-  size_t offset_ = 0;     // in file_, behind what was read
-  std::string partial_;   // a line without its end yet
+  size_t offset_ = 0;      // in file_, behind what was read
+  std::string partial_;    // a line without its end yet
   bool too_long_ = false;  // what follows up to the line's end is no line of ours
-  uint64_t highest_ = 0;  // number seen in file_
+  uint64_t highest_ = 0;   // number seen in file_
   bool at_end_ = false;
   uint64_t missed_ = 0;
 };

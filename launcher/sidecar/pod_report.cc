@@ -22,16 +22,11 @@ struct Row {
   const char* annotation;
 };
 constexpr Row kRows[] = {
-    {"job.start", "job", "job"},
-    {"round.start", "round", "round"},
-    {"round.start", "attempt", "attempt"},
-    {"progress", "step", "step"},
-    {"progress", "total", "total"},
-    {"progress", "epoch", "epoch"},
-    {"progress", "percent", "percent"},
-    {"progress", "eta_s", "eta-seconds"},
-    {"job.end", "reason", "reason"},
-    {"job.failure", "cause", "failure"},
+    {"job.start", "job", "job"},           {"round.start", "round", "round"},
+    {"round.start", "attempt", "attempt"}, {"progress", "step", "step"},
+    {"progress", "total", "total"},        {"progress", "epoch", "epoch"},
+    {"progress", "percent", "percent"},    {"progress", "eta_s", "eta-seconds"},
+    {"job.end", "reason", "reason"},       {"job.failure", "cause", "failure"},
 };
 
 // And what an event says by being there.
@@ -40,7 +35,7 @@ struct StateRow {
   const char* state;
 };
 constexpr StateRow kStates[] = {
-    {"job.start", "starting"},       {"round.start", "running"}, {"progress", "running"},
+    {"job.start", "starting"},         {"round.start", "running"}, {"progress", "running"},
     {"attempt.restart", "restarting"}, {"round.stop", "stopping"}, {"job.stop", "stopping"},
 };
 
@@ -122,9 +117,9 @@ Result<PodPlace> find_pod(const Environment& environment, const Files& files) {
     space = std::string(trim(*text));
   }
   const bool numeric_six = host.find(':') != std::string::npos && !host.starts_with('[');
-  auto url = parse_url("https://" + (numeric_six ? "[" + host + "]" : host) + ":" +
-                       (port.empty() ? "443" : port) + "/api/v1/namespaces/" + space + "/pods/" +
-                       pod);
+  auto url =
+      parse_url("https://" + (numeric_six ? "[" + host + "]" : host) + ":" +
+                (port.empty() ? "443" : port) + "/api/v1/namespaces/" + space + "/pods/" + pod);
   if (!url) return no_pod(url.error().text);
   PodPlace place;
   place.url = *std::move(url);

@@ -1,5 +1,5 @@
-// PodReport: what this node does, as annotations of its own pod: a table of the page, "Annotations".
-// It needs the right to patch pods (RBAC). Pure, but for the name of the namespace.
+// PodReport: what this node does, as annotations of its own pod: a table of the page,
+// "Annotations". It needs the right to patch pods (RBAC). Pure, but for the name of the namespace.
 #pragma once
 
 #include <map>

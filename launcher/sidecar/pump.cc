@@ -41,7 +41,8 @@ void Pump::take(JournalEvent event) {
   target_->take(std::move(event));
 }
 
-// From a turn of its own for all that follows from it: the target may be in the middle of something.
+// From a turn of its own for all that follows from it: the target may be in the middle of
+// something.
 void Pump::settled(const JournalMark& mark) {
   const Status written = cursor_.write({mark, has_end_});
   if (!written && !std::exchange(in_trouble_, true)) {
@@ -62,8 +63,9 @@ void Pump::tell_missed() {
   if (missed == 0) return;
   log::warning(kEventGap, {{"target", shown_},
                            {"events", missed},
-                           {"action", "they were thrown away before they were told; "
-                                      "journal.dropped says what they were"}});
+                           {"action",
+                            "they were thrown away before they were told; "
+                            "journal.dropped says what they were"}});
 }
 
 }  // namespace muster::launcher

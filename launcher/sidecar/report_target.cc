@@ -17,8 +17,7 @@ constexpr std::string_view kWebhookWord = "webhook=";
 // FNV-1a: the same in every build, as the name of a file must be.
 uint32_t digest(std::string_view text) {
   uint32_t sum = 2166136261U;
-  for (const char character : text)
-    sum = (sum ^ static_cast<unsigned char>(character)) * 16777619U;
+  for (const char character : text) sum = (sum ^ static_cast<unsigned char>(character)) * 16777619U;
   return sum;
 }
 

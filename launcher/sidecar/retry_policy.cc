@@ -93,8 +93,7 @@ Duration Backoff::failed(TimePoint now, std::optional<Duration> asked) {
   constexpr int kMostDoublings = 5;  // then it is above kShortRetryWait
   const Duration doubled = kFirstBound * (1 << std::min(failures_ - 1, kMostDoublings));
   const Duration short_bound = std::min(doubled, kShortRetryWait);
-  const Duration bound =
-      std::min(std::max(short_bound, (now - since_) / kLongOutage), most_);
+  const Duration bound = std::min(std::max(short_bound, (now - since_) / kLongOutage), most_);
   if (asked) return std::min(*asked + fraction_of(kSpread, state_), most_);
   return std::max(fraction_of(bound, state_), kLeast);
 }

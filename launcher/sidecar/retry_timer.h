@@ -1,5 +1,5 @@
-// RetryTimer: the next try of what a receiver did not take, and what is said of it: one line when it
-// begins to fail, one when the reason changes, one when it is over.
+// RetryTimer: the next try of what a receiver did not take, and what is said of it: one line when
+// it begins to fail, one when the reason changes, one when it is over.
 #pragma once
 
 #include <functional>
@@ -21,8 +21,7 @@ class RetryTimer {
   RetryTimer(SidecarDoors doors, std::string target, Duration most);
 
   /// Calls `again` later. `problem`: why it must.
-  void wait(const std::string& problem, std::optional<Duration> asked,
-            std::function<void()> again);
+  void wait(const std::string& problem, std::optional<Duration> asked, std::function<void()> again);
   [[nodiscard]] bool is_waiting() const { return timer_.is_active(); }
   void succeeded();
 

@@ -30,9 +30,24 @@ Status Sidecar::start() {
   std::vector<std::string> names;
   for (const ReportTarget& target : options_.targets) names.push_back(shown(target));
   log::info(kEventSidecarStart, {{"folder", options_.folder}, {"targets", join(names, ", ")}});
+  warn_of_open_token();
   without_agent_since_ = doors_.loop.now();
   watch_.begin();
   return {};
+}
+
+void Sidecar::warn_of_open_token() const {
+  if (options_.webhook.token_file.empty()) return;
+  for (const ReportTarget& target : options_.targets) {
+    const bool open = target.kind == TargetKind::kWebhook && !target.url.secure;
+    const auto numeric = parse_numeric_host(target.url.host);
+    const bool here =
+        target.url.host == "localhost" || (numeric && Address{*numeric, 0}.is_loopback());
+    if (!open || here) continue;
+    log::warning(kEventOpenToken,
+                 {{"target", shown(target)},
+                  {"action", "sending the token where others can read it: https://"}});
+  }
 }
 
 // One that is not to be had here must not keep the others from being told.
@@ -90,9 +105,11 @@ bool Sidecar::open_folder() {
   if (!lock) {
     const bool taken = lock.error().os_errno == EWOULDBLOCK;
     if (!taken || !options_.after_another) refuse(lock.error());
+    other_there_ = taken;
     return false;
   }
   lock_ = *std::move(lock);
+  other_there_ = false;
   for (const ReportTarget& target : options_.targets) {
     pumps_.push_back(std::make_unique<Pump>(doors_.loop, options_.folder, name_of(target),
                                             shown(target), make_target(target),
@@ -123,7 +140,7 @@ void Sidecar::look() {
 SidecarFacts Sidecar::facts() const {
   SidecarFacts facts;
   facts.agent_there = agent_there_;
-  facts.delivered = true;
+  facts.delivered = !other_there_;  // nothing is known of what it tells
   facts.has_end = !pumps_.empty();
   for (const auto& pump : pumps_) {
     facts.has_lines = facts.has_lines || pump->has_lines();

@@ -31,6 +31,7 @@ struct SidecarOptions {
 inline constexpr std::string_view kEventSidecarStart = "sidecar.start";
 inline constexpr std::string_view kEventSidecarEnd = "sidecar.end";
 inline constexpr std::string_view kEventUndelivered = "sidecar.undelivered";
+inline constexpr std::string_view kEventOpenToken = "sidecar.open_token";
 inline constexpr std::string_view kEventNoTarget = "sidecar.no_target";
 
 class Sidecar {
@@ -47,6 +48,7 @@ class Sidecar {
   void end();
 
  private:
+  void warn_of_open_token() const;
   Status check_targets();
   Status check_target(const ReportTarget& target);
   std::unique_ptr<Target> make_target(const ReportTarget& target) const;
@@ -63,6 +65,7 @@ class Sidecar {
   std::function<void(int)> ended_;  // empty = it was called
   FolderWatch watch_;
   UniqueFd lock_;
+  bool other_there_ = false;                  // another sidecar has the lock
   std::vector<std::unique_ptr<Pump>> pumps_;  // once the folder is ours
   bool agent_there_ = false;
   TimePoint without_agent_since_;

@@ -12,8 +12,9 @@ SidecarVerdict judge_end(const SidecarFacts& facts, Duration flush) {
   if (facts.asked && facts.since_asked >= flush) return ends("the time to flush is over");
   if (facts.agent_there) return kStays;
   if (!facts.delivered) {
-    return facts.without_agent >= kMaxAfterAgent ? ends("the agent has ended, and a receiver is away")
-                                                 : kStays;
+    return facts.without_agent >= kMaxAfterAgent
+               ? ends("the agent has ended, and a receiver is away")
+               : kStays;
   }
   if (facts.asked) return ends("told to end");
   if (!facts.has_lines) return kStays;

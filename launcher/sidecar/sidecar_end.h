@@ -20,11 +20,11 @@ inline constexpr Duration kMaxAfterAgent = std::chrono::seconds(110);
 /// What it knows.
 struct SidecarFacts {
   bool agent_there = false;
-  bool has_lines = false;   ///< there is or was a line in the journal
-  bool has_end = false;     ///< the last job there has told its end
-  bool had_news = false;    ///< something was untold when it began, or came since
-  bool delivered = false;   ///< nothing is untold now
-  bool asked = false;       ///< a signal asks for its end
+  bool has_lines = false;    ///< there is or was a line in the journal
+  bool has_end = false;      ///< the last job there has told its end
+  bool had_news = false;     ///< something was untold when it began, or came since
+  bool delivered = false;    ///< nothing is untold now
+  bool asked = false;        ///< a signal asks for its end
   Duration without_agent{};  ///< since it began, or the agent went
   Duration since_asked{};
 };

@@ -56,7 +56,8 @@ Cursor CursorFile::read() const {
 
 Status CursorFile::write(const Cursor& cursor) const {
   const std::string next = path_ + ".new";
-  std::string text = fmt::format("{{\"seq\":{},\"end\":{},\"id\":", cursor.mark.seq, cursor.has_end);
+  std::string text =
+      fmt::format("{{\"seq\":{},\"end\":{},\"id\":", cursor.mark.seq, cursor.has_end);
   append_json(text, cursor.mark.id);
   text += "}\n";
   const UniqueFd fd(::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | kCareful, kMode));

@@ -1,5 +1,5 @@
-// StateReport: a state that the journal tells bit by bit, and the request that says it as it is now.
-// Pure: it sees no connection. state_target.h sends it.
+// StateReport: a state that the journal tells bit by bit, and the request that says it as it is
+// now. Pure: it sees no connection. state_target.h sends it.
 #pragma once
 
 #include <optional>
@@ -12,12 +12,12 @@
 namespace muster::launcher {
 
 enum class StateVerdict {
-  kTaken,   ///< the receiver knows it
-  kAgain,   ///< later, as it will be then
-  kAnew,    ///< the same over another connection, for which the token is read again
-  kAtOnce,  ///< the report says less now
+  kTaken,    ///< the receiver knows it
+  kAgain,    ///< later, as it will be then
+  kAnew,     ///< the same over another connection, for which the token is read again
+  kAtOnce,   ///< the report says less now
   kDropped,  ///< this will not be taken; what comes next may be
-  kStop,    ///< nobody is there who takes any
+  kStop,     ///< nobody is there who takes any
 };
 
 class StateReport {

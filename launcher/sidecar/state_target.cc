@@ -6,9 +6,8 @@
 
 namespace muster::launcher {
 
-StateTarget::StateTarget(SidecarDoors doors, std::string shown,
-                         std::unique_ptr<StateReport> report, Url url, HttpCredentials credentials,
-                         Duration retry_max)
+StateTarget::StateTarget(SidecarDoors doors, std::string shown, std::unique_ptr<StateReport> report,
+                         Url url, HttpCredentials credentials, Duration retry_max)
     : doors_(doors),
       shown_(std::move(shown)),
       report_(std::move(report)),

@@ -1,5 +1,5 @@
-// StateTarget: a receiver that wants to know how things are, and not how they came about: the newest
-// state only, and not too often.
+// StateTarget: a receiver that wants to know how things are, and not how they came about: the
+// newest state only, and not too often.
 #pragma once
 
 #include <memory>

@@ -30,8 +30,8 @@ class StdoutTarget final : public Target {
   int fd_;
   Settled settled_;
   EventQueue queue_;
-  std::string line_;   // what is left of the one under way
-  JournalMark mark_;   // of it
+  std::string line_;  // what is left of the one under way
+  JournalMark mark_;  // of it
   Timer later_;
 };
 

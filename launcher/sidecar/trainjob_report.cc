@@ -111,7 +111,8 @@ std::optional<HttpRequest> TrainJobReport::request() const {
   }
   if (!without_metrics_ && !metrics_.empty()) {
     auto metrics = nlohmann::json::array();
-    for (const auto& [name, value] : metrics_) metrics.push_back({{"name", name}, {"value", value}});
+    for (const auto& [name, value] : metrics_)
+      metrics.push_back({{"name", name}, {"value", value}});
     status["metrics"] = std::move(metrics);
   }
   HttpRequest request;
@@ -133,8 +134,7 @@ StateVerdict TrainJobReport::judge(int status) {
     case 429:
       return StateVerdict::kAgain;
     case 413:
-      return std::exchange(without_metrics_, true) ? StateVerdict::kDropped
-                                                   : StateVerdict::kAtOnce;
+      return std::exchange(without_metrics_, true) ? StateVerdict::kDropped : StateVerdict::kAtOnce;
     default:
       return status >= 400 && status < 500 ? StateVerdict::kDropped : StateVerdict::kAgain;
   }

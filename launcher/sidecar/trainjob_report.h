@@ -1,6 +1,6 @@
 // TrainJobReport: how far the job is, as the status API of Kubeflow's Trainer takes it (v2.2 and
-// later, gate TrainJobStatus; KEP-2779 and pkg/statusserver of v2.3.0). The leader's node speaks for
-// the job. Pure.
+// later, gate TrainJobStatus; KEP-2779 and pkg/statusserver of v2.3.0). The leader's node speaks
+// for the job. Pure.
 #pragma once
 
 #include <cstddef>

@@ -38,8 +38,8 @@ Status set_authority(Url& url, std::string_view text) {
   std::string_view port;
   if (text.starts_with('[')) {
     const size_t end = text.find(']');
-    const auto host = end == std::string_view::npos ? std::nullopt
-                                                    : parse_numeric_host(text.substr(0, end + 1));
+    const auto host =
+        end == std::string_view::npos ? std::nullopt : parse_numeric_host(text.substr(0, end + 1));
     if (!host) return wrong("no IPv6 address in brackets");
     url.host = *host;
     port = text.substr(end + 1);

@@ -265,6 +265,8 @@ Result<pid_t> LocalGroup::start_worker(int local_rank) {
     if (auto variable = progress->variable(local_rank))
       worker->environment.add(EnvironmentLayer::kAgent, *std::move(variable));
   }
+  for (const PlannedVariable& variable : context_.worker_variables)
+    worker->environment.add(EnvironmentLayer::kAgent, variable);
   worker->request.environment =
       worker->environment.merge(context_.environment).environment.to_exec_strings();
   const bool has_terminal = callbacks_.interrupted && processes() == 1 && streams.are_inherited();

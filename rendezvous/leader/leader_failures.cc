@@ -109,7 +109,8 @@ bool LeaderCore::settle_failures(TimePoint now) {
   const std::string why =
       explanation(cause, ending_.text, electorates_.latest, nodes_.counts().leaving, nodes_);
   if (!why.empty()) {
-    voice_.log(log::Level::kInfo, kEventRoundVerdict, excuse(failures, why), electorates_.latest.round);
+    voice_.log(log::Level::kInfo, kEventRoundVerdict, excuse(failures, why),
+               electorates_.latest.round);
     return true;
   }
   RestartVerdict verdict = policy_.after_failures(now, failures);

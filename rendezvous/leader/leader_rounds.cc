@@ -407,8 +407,7 @@ void LeaderCore::break_round(TimePoint now, BreakCause cause, std::string reason
 }
 
 void LeaderCore::stop_round(TimePoint now) {
-  voice_.log(log::Level::kWarning, kEventRoundBroken, ending_.text,
-             electorates_.latest.round);
+  voice_.log(log::Level::kWarning, kEventRoundBroken, ending_.text, electorates_.latest.round);
   Duration grace = options_.stop_grace;
   const bool lost = ending_.cause == BreakCause::kLost || ending_.cause == BreakCause::kUnfit;
   if (lost) grace = options_.lost_grace;

@@ -7,10 +7,13 @@ import sys
 import threading
 import unittest
 
-from harness import ROOT, MusterTest, free_port, wait_until
+from harness import BINARY, EXAMPLES, ROOT, MusterTest, free_port, wait_until
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
 from report_receiver import Authority, Journal, Receiver, half_an_answer  # noqa: E402
+
+
+EXAMPLE = os.path.join(EXAMPLES, "sidecar")
 
 
 class SidecarTest(MusterTest):
@@ -403,6 +406,14 @@ class OtherTargetsTest(SidecarTest):
 
 
 class OwnSidecarTest(SidecarTest):
+    def test_the_example(self):
+        """examples/sidecar/run.sh."""
+        finished = self.start_command([os.path.join(EXAMPLE, "run.sh"), BINARY]).finish()
+        self.expect_code(finished, 0)
+        with open(os.path.join(EXAMPLE, "expected.txt")) as file:
+            self.assertEqual(finished.out, file.read())
+        self.assertEqual(os.listdir(self.temp), [])
+
     def test_a_job_reports_by_itself_and_keeps_its_code(self):
         receiver = self.receiver()
         finished = self.run_muster("run", "--report", "webhook=" + receiver.url(), "--rdzv-id", "bert", "--node-name", "node-0",
@@ -442,6 +453,30 @@ class OwnSidecarTest(SidecarTest):
         agent.finish()
         receiver.wait_for_event("job.start")
         wait_until(lambda: not self.marked(), "the end of the sidecar")
+
+    def test_a_script_that_tells_the_trainer_by_itself_reaches_the_agent(self):
+        receiver = self.receiver()
+        self.write("token", "real-token")
+        env = {"KUBEFLOW_TRAINER_SERVER_URL": receiver.url("/status"), "KUBEFLOW_TRAINER_SERVER_TOKEN": self.path("token")}
+        worker = self.py("""
+import json, os, urllib.request
+body = {"trainerStatus": {"metrics": [{"name": "current_step", "value": "7"}, {"name": "total_steps", "value": "10"},
+                                      {"name": "loss", "value": "0.5"}], "lastUpdatedTime": "2026-08-20T10:00:00.1+00:00"}}
+for token, code in (("wrong", 403), (open(os.environ["KUBEFLOW_TRAINER_SERVER_TOKEN"]).read(), 200)):
+    request = urllib.request.Request(os.environ["KUBEFLOW_TRAINER_SERVER_URL"], json.dumps(body).encode(),
+                                     {"Authorization": "Bearer " + token, "Content-Type": "application/json"})
+    try:
+        assert urllib.request.urlopen(request).status == code
+    except urllib.error.HTTPError as error:
+        assert error.code == code, error
+""")
+        self.expect_code(self.run_muster("run", "--report", "trainjob", "--run-dir", "run", worker, env=env), 0)
+        self.assertEqual({request.token for request in receiver.requests}, {"Bearer real-token"})
+        last = receiver.requests[-1].body["trainerStatus"]
+        self.assertEqual(last["progressPercentage"], 100)
+        self.assertEqual({metric["name"]: metric["value"] for metric in last["metrics"]},
+                         {"current_step": "7", "total_steps": "10", "loss": "0.5"})
+        self.assertNotIn("trainer.token", os.listdir(self.path("run")))
 
     def test_each_node_of_a_local_job_reports_for_itself(self):
         receiver = self.receiver()

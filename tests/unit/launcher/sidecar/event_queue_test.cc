@@ -12,8 +12,9 @@ namespace {
 JournalEvent event(uint64_t seq, const std::string& name = "worker.exit",
                    const std::string& replaces = "", const std::string& node = "node-0") {
   const std::string id = "a-" + std::to_string(seq);
-  return {{seq, id}, name,    "job", node, R"({"id":")" + id + R"(","seq":)" + std::to_string(seq) + "}",
-          replaces};
+  return {
+      {seq, id}, name, "job", node, R"({"id":")" + id + R"(","seq":)" + std::to_string(seq) + "}",
+      replaces};
 }
 
 std::vector<uint64_t> numbers(const std::string& body) {

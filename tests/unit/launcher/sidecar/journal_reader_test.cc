@@ -120,7 +120,8 @@ TEST_F(JournalReaderTest, WaitsForTheEndOfALineAndPassesOverWhatIsNone) {
   EXPECT_EQ(numbers(reader), range(1, 1));
   append("ent\":\"e\"}\n");
   EXPECT_EQ(numbers(reader), range(2, 2));
-  append(std::string(2 * kMaxJournalLineBytes, 'x') + "\n{\"id\":\"x\",\"seq\":3,\"event\":\"e\"}\n");
+  append(std::string(2 * kMaxJournalLineBytes, 'x') +
+         "\n{\"id\":\"x\",\"seq\":3,\"event\":\"e\"}\n");
   EXPECT_EQ(numbers(reader), range(3, 3));
 }
 

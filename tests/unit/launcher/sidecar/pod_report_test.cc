@@ -20,8 +20,8 @@ Environment environment_of(const std::vector<std::string>& entries) {
 JournalEvent event(const std::string& name, const std::string& fields) {
   JournalEvent made;
   made.name = name;
-  made.line = R"({"id":"a-1","seq":1,"time":"2026-08-20T10:00:00.123Z","job":"bert","event":")" + name + "\"" +
-              (fields.empty() ? "" : "," + fields) + "}";
+  made.line = R"({"id":"a-1","seq":1,"time":"2026-08-20T10:00:00.123Z","job":"bert","event":")" +
+              name + "\"" + (fields.empty() ? "" : "," + fields) + "}";
   return made;
 }
 
@@ -75,19 +75,17 @@ TEST(PodReportTest, APodThatIsGoneIsToldNothingMore) {
 TEST(PodPlaceTest, IsWhatKubernetesSays) {
   testing::FakeFiles files;
   files.add_file("/var/run/secrets/kubernetes.io/serviceaccount/namespace", "team\n");
-  const auto place = find_pod(
-      environment_of({"KUBERNETES_SERVICE_HOST=fd00::1", "KUBERNETES_SERVICE_PORT=6443",
-                                 "HOSTNAME=bert-0"}),
-      files);
+  const auto place = find_pod(environment_of({"KUBERNETES_SERVICE_HOST=fd00::1",
+                                              "KUBERNETES_SERVICE_PORT=6443", "HOSTNAME=bert-0"}),
+                              files);
   ASSERT_TRUE(place) << place.error().text;
   EXPECT_EQ(place->url.host, "fd00::1");
   EXPECT_EQ(place->url.port, 6443);
   EXPECT_EQ(place->url.path, "/api/v1/namespaces/team/pods/bert-0");
   EXPECT_TRUE(place->url.secure);
-  const auto named = find_pod(
-      environment_of({"KUBERNETES_SERVICE_HOST=10.0.0.1", "HOSTNAME=node-7",
-                                 "POD_NAME=bert-1", "POD_NAMESPACE=other"}),
-      files);
+  const auto named = find_pod(environment_of({"KUBERNETES_SERVICE_HOST=10.0.0.1", "HOSTNAME=node-7",
+                                              "POD_NAME=bert-1", "POD_NAMESPACE=other"}),
+                              files);
   ASSERT_TRUE(named);
   EXPECT_EQ(named->url.path, "/api/v1/namespaces/other/pods/bert-1");
   EXPECT_FALSE(find_pod(environment_of({"HOSTNAME=a"}), files));

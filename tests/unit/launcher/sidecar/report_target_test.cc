@@ -30,8 +30,7 @@ TEST(ReportTargetTest, WrongWordsAreNamed) {
     EXPECT_EQ(targets.error().code, Code::kUsage);
   }
   std::string many;
-  for (size_t i = 0; i <= kMaxReportTargets; ++i)
-    many += " webhook=http://a/" + std::to_string(i);
+  for (size_t i = 0; i <= kMaxReportTargets; ++i) many += " webhook=http://a/" + std::to_string(i);
   EXPECT_FALSE(parse_reports(many));
 }
 

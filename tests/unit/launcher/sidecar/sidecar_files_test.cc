@@ -19,7 +19,8 @@ using muster::testing::content_of;
 using muster::testing::TempDir;
 
 JournalEvent event(uint64_t seq) {
-  return {{seq, "a-" + std::to_string(seq)}, "e", "job", "node", R"({"seq":)" + std::to_string(seq) + "}", ""};
+  return {{seq, "a-" + std::to_string(seq)},        "e", "job", "node",
+          R"({"seq":)" + std::to_string(seq) + "}", ""};
 }
 
 TEST(CursorFileTest, KeepsAPlace) {

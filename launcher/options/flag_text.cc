@@ -43,7 +43,7 @@ std::string remark(const FlagRow& row, Dialect dialect) {
   if (!value.empty() && row.no_effect.why.empty()) {
     parts.push_back(fmt::format("default {}", value));
   }
-  for (const std::string_view name : {row.other_variable, row.common_variable}) {
+  for (const std::string_view name : {row.other_variable, row.foreign.variable}) {
     if (!name.empty()) parts.push_back(fmt::format("variable {}", name));
   }
   return parts.empty() ? "" : " (" + join(parts, ", ") + ")";
@@ -78,7 +78,7 @@ std::string markdown_row(const FlagRow& row) {
   std::vector<std::string> variables;
   for (const std::string& name :
        {muster_variable(row), torchrun_variable(row), std::string(row.other_variable),
-        std::string(row.common_variable)}) {
+        std::string(row.foreign.variable)}) {
     if (!name.empty()) variables.push_back(markdown_code(name));
   }
   return fmt::format("| {} | {} | {} | {} |\n", flag, row.help, markdown_default(row),

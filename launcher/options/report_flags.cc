@@ -20,9 +20,8 @@ Result<std::string> as_reports(std::string_view text) {
 constexpr FlagRow kRows[] = {
     {.name = "report",
      .origin = Origin::kMuster,
-     .repeats = true,
      .placeholder = "TARGET",
-     .into = to<&ReportOptions::targets, as_reports>,
+     .into = to_all<&ReportOptions::targets, as_reports>,
      .help = "who is told what happens on this node, by a sidecar of the agent's own: webhook=URL, "
              "trainjob, annotation, stdout; may be given several times"},
     {.name = "token-file",

@@ -172,8 +172,8 @@ std::unique_ptr<TrainerDoor> open_trainer_door(const Options& options,
   const bool wanted = std::ranges::find(words, "trainjob") != words.end();
   if (!wanted || !environment.has(kTrainerUrlVariable)) return nullptr;
   auto door =
-      TrainerDoor::open(doors.loop, doors.network, doors.files, folder,
-                        [&progress](const ProgressReport& report) { progress.take(0, report); });
+      TrainerDoor::create(doors.loop, doors.network, doors.files, folder,
+                          [&progress](const ProgressReport& report) { progress.take(0, report); });
   if (door) return *std::move(door);
   log::warning("report.failed",
                {{"error", door.error().text},

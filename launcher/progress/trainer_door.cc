@@ -88,7 +88,7 @@ TrainerDoor::TrainerDoor(Loop& loop, Network& network, Files& files,
       port_(loop, network, kMaxTrainerClients,
             [this](const HttpCall& call) { return answer(call); }) {}
 
-Result<std::unique_ptr<TrainerDoor>> TrainerDoor::open(
+Result<std::unique_ptr<TrainerDoor>> TrainerDoor::create(
     Loop& loop, Network& network, Files& files, const std::string& folder,
     std::function<void(const ProgressReport&)> heard) {
   std::unique_ptr<TrainerDoor> door(new TrainerDoor(loop, network, files, std::move(heard)));

@@ -38,7 +38,7 @@ class TrainerDoor {
  public:
   /// Listens on 127.0.0.1 and writes a token of its own into `folder`. `heard` gets what workers
   /// say. All references are borrowed. kOs.
-  static Result<std::unique_ptr<TrainerDoor>> open(
+  static Result<std::unique_ptr<TrainerDoor>> create(
       Loop& loop, Network& network, Files& files, const std::string& folder,
       std::function<void(const ProgressReport&)> heard);
   TrainerDoor(const TrainerDoor&) = delete;

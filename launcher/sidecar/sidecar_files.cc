@@ -23,7 +23,7 @@ constexpr size_t kMaxCursorBytes = 1024;
 constexpr mode_t kMode = 0644;
 constexpr mode_t kPrivate = 0600;  // events of a job, and what a receiver answered
 // Somebody may have put a link there, or a pipe, which would keep us waiting.
-constexpr int kCareful = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+constexpr int kCareful = O_NOFOLLOW | O_NONBLOCK;
 
 std::string file_of(const std::string& folder, const std::string& name, const char* ending) {
   return folder + "/sidecar." + name + ending;
@@ -60,7 +60,8 @@ Status CursorFile::write(const Cursor& cursor) const {
       fmt::format("{{\"seq\":{},\"end\":{},\"id\":", cursor.mark.seq, cursor.has_end);
   append_json(text, cursor.mark.id);
   text += "}\n";
-  const UniqueFd fd(::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | kCareful, kMode));
+  const UniqueFd fd(
+      ::open(next.c_str(), O_CLOEXEC | O_WRONLY | O_CREAT | O_TRUNC | kCareful, kMode));
   if (!fd.is_open()) return os_error("open '" + next + "'");
   MUSTER_RETURN_IF_ERROR(write_whole(fd.get(), text, next));
   if (::rename(next.c_str(), path_.c_str()) != 0) return os_error("rename '" + next + "'");
@@ -77,7 +78,8 @@ Status DeadLetters::add(const std::vector<JournalEvent>& events, int status,
       ::rename(path_.c_str(), (path_ + ".1").c_str()) != 0) {
     return os_error("rename '" + path_ + "'");
   }
-  const UniqueFd fd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | kCareful, kPrivate));
+  const UniqueFd fd(
+      ::open(path_.c_str(), O_CLOEXEC | O_WRONLY | O_CREAT | O_APPEND | kCareful, kPrivate));
   if (!fd.is_open()) return os_error("open '" + path_ + "'");
   for (const JournalEvent& event : events) {
     std::string line = fmt::format("{{\"status\":{},\"answer\":", status);
@@ -90,7 +92,7 @@ Status DeadLetters::add(const std::vector<JournalEvent>& events, int status,
 
 Result<UniqueFd> lock_sidecar(const std::string& folder) {
   const std::string path = folder + "/sidecar.lock";
-  UniqueFd lock(::open(path.c_str(), O_RDWR | O_CREAT | kCareful, kMode));
+  UniqueFd lock(::open(path.c_str(), O_CLOEXEC | O_RDWR | O_CREAT | kCareful, kMode));
   if (!lock.is_open()) {
     Error error = os_error("open '" + path + "'");
     if (error.os_errno == EACCES || error.os_errno == EROFS) error.code = Code::kConfig;
@@ -103,7 +105,7 @@ Result<UniqueFd> lock_sidecar(const std::string& folder) {
 
 // Taken for a moment and given back; lock_journal() knows that this happens.
 bool agent_is_there(const std::string& folder) {
-  const UniqueFd lock(::open((folder + "/agent.lock").c_str(), O_RDONLY | kCareful));
+  const UniqueFd lock(::open((folder + "/agent.lock").c_str(), O_CLOEXEC | O_RDONLY | kCareful));
   if (!lock.is_open()) return false;
   return flock(lock.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }

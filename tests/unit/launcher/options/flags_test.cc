@@ -222,7 +222,7 @@ TEST(Flags, EveryVariableOfEveryFlagIsRead) {
     const bool is_switch = row.kind == FlagKind::kSwitch;
     for (const std::string& name :
          {muster_variable(row), torchrun_variable(row), std::string(row.other_variable),
-          std::string(row.common_variable)}) {
+          std::string(row.foreign.variable)}) {
       if (name.empty()) continue;
       EXPECT_EQ(from_variables(row.flag(), {{name, is_switch ? "1" : "x"}}, Dialect::kLaunch),
                 (is_switch ? "'true' from " : "'x' from ") + name);

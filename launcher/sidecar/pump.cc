@@ -16,11 +16,13 @@ Pump::Pump(Loop& loop, const std::string& folder, std::string name, std::string 
       target_(std::move(target)),
       changed_(std::move(changed)),
       has_end_(told_.has_end) {
-  target_->begin(told_.mark, [this](const JournalMark& mark) { settled(mark); });
+  target_->begin(told_.mark, [this](const JournalMark& mark) { keep(mark); });
 }
 
+// At once: whoever pokes because the agent has ended judges by what is there now.
 void Pump::poke() {
-  if (!later_.is_active()) read();
+  later_.reset();
+  read();
 }
 
 // One piece of the journal in a turn. A target without room calls when it has some.
@@ -43,7 +45,7 @@ void Pump::take(JournalEvent event) {
 
 // From a turn of its own for all that follows from it: the target may be in the middle of
 // something.
-void Pump::settled(const JournalMark& mark) {
+void Pump::keep(const JournalMark& mark) {
   const Status written = cursor_.write({mark, has_end_});
   if (!written && !std::exchange(in_trouble_, true)) {
     log::warning(kEventSidecarTrouble,
@@ -52,7 +54,7 @@ void Pump::settled(const JournalMark& mark) {
                   {"action", "going on; after a restart some events are told again"}});
   }
   if (written) in_trouble_ = false;
-  later_ = loop_.soon([this] {
+  settled_ = loop_.soon([this] {
     read();
     changed_();
   });

@@ -26,7 +26,8 @@ class Pump {
   Pump(const Pump&) = delete;
   Pump& operator=(const Pump&) = delete;
 
-  /// The journal may have more. Reads in this turn of the loop and the next ones.
+  /// The journal may have more. Reads in this turn of the loop and, if it is much, the next ones;
+  /// is_done() is right from now on.
   void poke();
 
   /// All that stands in the journal was read and is settled.
@@ -43,7 +44,7 @@ class Pump {
  private:
   void read();
   void take(JournalEvent event);
-  void settled(const JournalMark& mark);
+  void keep(const JournalMark& mark);
   void tell_missed();
 
   Loop& loop_;
@@ -57,7 +58,8 @@ class Pump {
   bool has_end_;
   bool had_news_ = false;
   bool in_trouble_ = false;  // the file could not be written, and that was told
-  Timer later_;
+  Timer later_;              // more of the journal
+  Timer settled_;            // what follows from it
 };
 
 }  // namespace muster::launcher

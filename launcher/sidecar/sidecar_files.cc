@@ -68,7 +68,7 @@ Status CursorFile::write(const Cursor& cursor) const {
   return {};
 }
 
-DeadLetters::DeadLetters(std::string folder, const std::string& name, size_t max_bytes)
+DeadLetters::DeadLetters(const std::string& folder, const std::string& name, size_t max_bytes)
     : path_(file_of(folder, name, ".dead.jsonl")), max_bytes_(max_bytes) {}
 
 Status DeadLetters::add(const std::vector<JournalEvent>& events, int status,

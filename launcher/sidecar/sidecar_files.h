@@ -41,7 +41,8 @@ class CursorFile {
 /// DIR/sidecar.NAME.dead.jsonl: one line {"status", "answer", "event"} for each event.
 class DeadLetters {
  public:
-  DeadLetters(std::string folder, const std::string& name, size_t max_bytes = kMaxDeadLetterBytes);
+  DeadLetters(const std::string& folder, const std::string& name,
+              size_t max_bytes = kMaxDeadLetterBytes);
 
   [[nodiscard]] const std::string& path() const { return path_; }
   /// Appends them. `answer`: the first words of what the receiver said. kOs.

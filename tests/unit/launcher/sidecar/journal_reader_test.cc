@@ -104,9 +104,12 @@ TEST_F(JournalReaderTest, CountsWhatWasThrownAwayBefore) {
   JournalReader reader(folder_, {});
   EXPECT_EQ(numbers(reader), range(1, 1));
   say(60);
+  // The rest of the file that it has open, and what is there now.
   const auto rest = numbers(reader);
-  EXPECT_EQ(rest, range(rest.front(), rest.back()));
-  EXPECT_EQ(reader.take_missed(), rest.front() - 2);
+  EXPECT_EQ(rest.front(), 2U);
+  const uint64_t missed = rest.back() - 1 - rest.size();
+  EXPECT_GT(missed, 0U);
+  EXPECT_EQ(reader.take_missed(), missed);
   EXPECT_EQ(reader.take_missed(), 0U);
 }
 

@@ -23,6 +23,10 @@ constexpr VerbFlag kStatusFlags[] = {
 constexpr VerbFlag kScaleFlags[] = {{"--rdzv-endpoint", true}, {"--rdzv-id", true}, {"--now"}};
 constexpr VerbFlag kCommandFlags[] = {
     {"--rdzv-endpoint", true}, {"--rdzv-id", true}, {"--reason", true}};
+constexpr VerbFlag kSidecarFlags[] = {
+    {"--run-dir", true},   {"--report", true},    {"--token-file", true},    {"--ca-file", true},
+    {"--cert-file", true}, {"--key-file", true},  {"--flush-timeout", true}, {"--retry-max", true},
+    {"--log-level", true}, {"--log-format", true}};
 constexpr VerbFlag kStoreFlags[] = {{"--port", true}, {"--host", true}};
 
 constexpr VerbRow kVerbs[] = {
@@ -66,6 +70,10 @@ constexpr VerbRow kVerbs[] = {
      .arguments = "[--reason TEXT] [ENDPOINT]",
      .meaning = "end a running job, as SIGTERM to all of its agents",
      .flags = kCommandFlags},
+    {.name = "sidecar",
+     .arguments = "--run-dir DIR --report TARGET",
+     .meaning = "tell a controller what happens on this node",
+     .flags = kSidecarFlags},
     {.name = "store",
      .arguments = "[--port N] [--host ADDRESS]",
      .meaning = "only the TCPStore-compatible store",

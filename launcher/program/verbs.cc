@@ -21,6 +21,7 @@
 #include "launcher/program/peers_check.h"
 #include "launcher/program/run_verb.h"
 #include "launcher/program/scale_verb.h"
+#include "launcher/program/sidecar_verb.h"
 #include "launcher/program/status_verb.h"
 #include "launcher/program/store_verb.h"
 #include "launcher/rank/rank_verb.h"
@@ -127,6 +128,11 @@ std::optional<int> scale(const Call& call) { return ask_agent(run_scale_verb, ca
 std::optional<int> stop(const Call& call) { return ask_agent(run_stop_verb, call); }
 
 std::optional<int> restart(const Call& call) { return ask_agent(run_restart_verb, call); }
+std::optional<int> sidecar(const Call& call) {
+  RealFiles files;
+  return run_sidecar_verb(call.rest, call.environment, files, *call.setup, call.output,
+                          call.errors);
+}
 
 std::optional<int> store(const Call& call) {
   auto verb = VerbLoop::create();
@@ -213,6 +219,7 @@ constexpr Row kRows[] = {
     {"scale", nullptr, Init::kAfter, scale},
     {"stop", nullptr, Init::kAfter, stop},
     {"restart", nullptr, Init::kAfter, restart},
+    {"sidecar", nullptr, Init::kAfter, sidecar},
     {"store", nullptr, Init::kAfter, store},
     {"completion", nullptr, Init::kBefore, completion},
     {"version", nullptr, Init::kAfter, version},

@@ -28,6 +28,8 @@ constexpr VerbFlag kSidecarFlags[] = {
     {"--cert-file", true}, {"--key-file", true},  {"--flush-timeout", true}, {"--retry-max", true},
     {"--log-level", true}, {"--log-format", true}};
 constexpr VerbFlag kStoreFlags[] = {{"--port", true}, {"--host", true}};
+constexpr VerbFlag kDashboardFlags[] = {
+    {"--db", true}, {"--listen", true}, {"--token-file", true}, {"--keep", true}};
 
 constexpr VerbRow kVerbs[] = {
     {.name = "run",
@@ -78,6 +80,10 @@ constexpr VerbRow kVerbs[] = {
      .arguments = "[--port N] [--host ADDRESS]",
      .meaning = "only the TCPStore-compatible store",
      .flags = kStoreFlags},
+    {.name = "dashboard",
+     .arguments = "--db FILE [--listen ADDRESS:PORT]",
+     .meaning = "take what sidecars report, and show it in a browser",
+     .flags = kDashboardFlags},
     {.name = "completion",
      .arguments = "bash|zsh",
      .meaning = "print completions for a shell",

@@ -17,6 +17,7 @@
 #include "launcher/options/completion.h"
 #include "launcher/options/verb_table.h"
 #include "launcher/program/command_verb.h"
+#include "launcher/program/dashboard_verb.h"
 #include "launcher/program/env_verb.h"
 #include "launcher/program/peers_check.h"
 #include "launcher/program/run_verb.h"
@@ -141,6 +142,13 @@ std::optional<int> store(const Call& call) {
                         call.output, call.errors);
 }
 
+std::optional<int> dashboard(const Call& call) {
+  auto verb = VerbLoop::create();
+  if (!verb) return no_loop(call, verb.error());
+  return run_dashboard_verb(call.rest, RealFiles(), **verb, call.setup->signal_fd.get(),
+                            call.output, call.errors);
+}
+
 std::optional<int> env(const Call& call) {
   const RealFiles files;
   const auto own_name = host_name();
@@ -221,6 +229,7 @@ constexpr Row kRows[] = {
     {"restart", nullptr, Init::kAfter, restart},
     {"sidecar", nullptr, Init::kAfter, sidecar},
     {"store", nullptr, Init::kAfter, store},
+    {"dashboard", nullptr, Init::kAfter, dashboard},
     {"completion", nullptr, Init::kBefore, completion},
     {"version", nullptr, Init::kAfter, version},
     {"--version", nullptr, Init::kAfter, version},

@@ -16,7 +16,6 @@ constexpr std::string_view kOneStart = "an agent begins once";
 constexpr std::string_view kNotSpawning = "nothing is being spawned";
 constexpr std::string_view kNobody = "no worker exists";
 constexpr std::string_view kNotStopping = "only a group that is being stopped can be gone";
-constexpr std::string_view kOneFailed = "one of this attempt failed";
 constexpr std::string_view kNoGrace = "no grace period runs";
 constexpr std::string_view kNoSweep = "no sweep was begun";
 constexpr std::string_view kNotAsked = "the policy was not asked";
@@ -36,6 +35,7 @@ struct Life : LifeCycle<GroupState, GroupEvent, GroupAction> {
       bug(kIdle, kAllSucceeded, kNobody),
       bug(kIdle, kWorkerFailed, kNobody),
       go(kIdle, kShutdown, kFinished, kFinish),
+      bug(kIdle, kInterrupted, kNobody),
       bug(kIdle, kWorkersGone, kNobody),
       bug(kIdle, kGraceOver, kNoGrace),
       bug(kIdle, kTreeGone, kNoSweep),
@@ -50,6 +50,7 @@ struct Life : LifeCycle<GroupState, GroupEvent, GroupAction> {
       bug(kStarting, kAllSucceeded, "some were not started yet"),
       go(kStarting, kWorkerFailed, kStopping, kTerminate),
       go(kStarting, kShutdown, kFinalStopping, kTerminate),
+      go(kStarting, kInterrupted, kStopping, kTerminate),
       bug(kStarting, kWorkersGone, kNotStopping),
       bug(kStarting, kGraceOver, kNoGrace),
       bug(kStarting, kTreeGone, kNoSweep),
@@ -65,6 +66,7 @@ struct Life : LifeCycle<GroupState, GroupEvent, GroupAction> {
       go(kRunning, kAllSucceeded, kFinalStopping, kEndRest),
       go(kRunning, kWorkerFailed, kStopping, kTerminate),
       go(kRunning, kShutdown, kFinalStopping, kTerminate),
+      go(kRunning, kInterrupted, kStopping, kTerminate),
       bug(kRunning, kWorkersGone, kNotStopping),
       bug(kRunning, kGraceOver, kNoGrace),
       bug(kRunning, kTreeGone, kNoSweep),
@@ -76,10 +78,12 @@ struct Life : LifeCycle<GroupState, GroupEvent, GroupAction> {
       bug(kStopping, kAllStarted, kNotSpawning),
       bug(kStopping, kStartFailed, kNotSpawning),
       ignore(kStopping, kWorkerSucceeded, kAsTold),
-      bug(kStopping, kAllSucceeded, kOneFailed),
+      // All ended well as they were told to, since somebody wants another attempt.
+      go(kStopping, kAllSucceeded, kStopping, kEndRest),
       ignore(kStopping, kWorkerFailed, "the attempt has failed already; its record is kept"),
       // The first signal: the workers know already and keep their grace, but no attempt follows.
       note(kStopping, kShutdown, kFinalStopping, "the workers have been told to stop"),
+      ignore(kStopping, kInterrupted, kAsTold),
       go(kStopping, kWorkersGone, kStopping, kEndRest),
       go(kStopping, kGraceOver, kSweeping, kSweep),
       go(kStopping, kTreeGone, kDeciding, kDecide),
@@ -91,9 +95,10 @@ struct Life : LifeCycle<GroupState, GroupEvent, GroupAction> {
       bug(kSweeping, kAllStarted, kNotSpawning),
       bug(kSweeping, kStartFailed, kNotSpawning),
       ignore(kSweeping, kWorkerSucceeded, kAsTold),
-      bug(kSweeping, kAllSucceeded, kOneFailed),
+      ignore(kSweeping, kAllSucceeded, kLastReap),
       ignore(kSweeping, kWorkerFailed, kAsTold),
       note(kSweeping, kShutdown, kFinalSweeping, "the sweep goes on"),
+      ignore(kSweeping, kInterrupted, kAsTold),
       ignore(kSweeping, kWorkersGone, kLastReap),
       ignore(kSweeping, kGraceOver, kSameTurn),
       go(kSweeping, kTreeGone, kDeciding, kDecide),
@@ -108,6 +113,7 @@ struct Life : LifeCycle<GroupState, GroupEvent, GroupAction> {
       bug(kDeciding, kAllSucceeded, kNobody),
       bug(kDeciding, kWorkerFailed, kNobody),
       go(kDeciding, kShutdown, kFinished, kFinish),
+      bug(kDeciding, kInterrupted, kNobody),
       bug(kDeciding, kWorkersGone, kNobody),
       bug(kDeciding, kGraceOver, kNoGrace),
       bug(kDeciding, kTreeGone, kNoSweep),
@@ -122,6 +128,7 @@ struct Life : LifeCycle<GroupState, GroupEvent, GroupAction> {
       bug(kBackoff, kAllSucceeded, kNobody),
       bug(kBackoff, kWorkerFailed, kNobody),
       go(kBackoff, kShutdown, kFinished, kFinish),
+      bug(kBackoff, kInterrupted, kNobody),
       bug(kBackoff, kWorkersGone, kNobody),
       bug(kBackoff, kGraceOver, kNoGrace),
       bug(kBackoff, kTreeGone, kNoSweep),
@@ -137,6 +144,7 @@ struct Life : LifeCycle<GroupState, GroupEvent, GroupAction> {
       ignore(kFinalStopping, kWorkerFailed, kAsTold),
       // The signal that finds the job ending already: whoever sent it does not want to wait.
       go(kFinalStopping, kShutdown, kFinalSweeping, kSweep),
+      ignore(kFinalStopping, kInterrupted, kAsTold),
       go(kFinalStopping, kWorkersGone, kFinalStopping, kEndRest),
       go(kFinalStopping, kGraceOver, kFinalSweeping, kSweep),
       go(kFinalStopping, kTreeGone, kFinished, kFinish),
@@ -151,6 +159,7 @@ struct Life : LifeCycle<GroupState, GroupEvent, GroupAction> {
       ignore(kFinalSweeping, kAllSucceeded, kLastReap),
       ignore(kFinalSweeping, kWorkerFailed, kAsTold),
       ignore(kFinalSweeping, kShutdown, "nothing is left to shorten"),
+      ignore(kFinalSweeping, kInterrupted, kAsTold),
       ignore(kFinalSweeping, kWorkersGone, kLastReap),
       ignore(kFinalSweeping, kGraceOver, kSameTurn),
       go(kFinalSweeping, kTreeGone, kFinished, kFinish),
@@ -165,6 +174,7 @@ struct Life : LifeCycle<GroupState, GroupEvent, GroupAction> {
       bug(kFinished, kAllSucceeded, kNobody),
       bug(kFinished, kWorkerFailed, kNobody),
       ignore(kFinished, kShutdown, "it is over already"),
+      bug(kFinished, kInterrupted, kNobody),
       bug(kFinished, kWorkersGone, kNobody),
       bug(kFinished, kGraceOver, kNoGrace),
       bug(kFinished, kTreeGone, kNoSweep),
@@ -221,6 +231,8 @@ std::string_view to_string(GroupEvent event) {
       return "WorkerFailed";
     case kShutdown:
       return "Shutdown";
+    case kInterrupted:
+      return "Interrupted";
     case kWorkersGone:
       return "WorkersGone";
     case kGraceOver:

@@ -41,6 +41,7 @@ enum class GroupEvent {
   kAllSucceeded,     ///< the last one exited 0, and so had all others of this attempt
   kWorkerFailed,     ///< one ended otherwise
   kShutdown,         ///< the job is to end (signal, or the leader's word); each one counts
+  kInterrupted,      ///< somebody wants another attempt
   kWorkersGone,      ///< no rank process is left and none will be spawned, but not all succeeded
   kGraceOver,        ///< the grace period ended
   kTreeGone,         ///< no descendant is left; told only after kEndRest and kSweep, once

@@ -42,8 +42,8 @@ Agent::Agent(AgentDoors doors, AgentContext context, std::unique_ptr<FrameworkDr
 LocalGroupCallbacks Agent::group_callbacks() {
   return {
       .round = [this] { return next_round(); },
-      .started = [] {},
-      .failed = [](const elastic::FailureRecord&, bool) {},
+      .started = [this] { timeline().runs(); },
+      .failed = [this](const elastic::FailureRecord& record, bool) { timeline().failed(record); },
       .failed_alone =
           [this](int local_rank, const std::string&) {
             const auto verdict = policy_.after_lone_failure(doors_.loop.now());
@@ -95,6 +95,7 @@ DriverHost Agent::driver_host() {
 }
 
 Result<rendezvous::Assign> Agent::next_round() {
+  timeline().spawns();
   auto master = store_->begin_attempt();
   if (!master) return std::move(master).error();
   rendezvous::Assign round = group_.plan().alone();
@@ -115,9 +116,12 @@ Result<rendezvous::Assign> Agent::next_round() {
 Status Agent::start() {
   started_ = doors_.loop.now();
   if (context_.progress != nullptr) {
-    context_.progress->on_moved(
-        [this](int64_t step) { policy_.progressed(doors_.loop.now(), step); });
+    context_.progress->on_moved([this](int64_t step) {
+      policy_.progressed(doors_.loop.now(), step);
+      timeline().moved();
+    });
   }
+  timeline().gathers();
   const Options& options = context_.options;
   auto store = JobStore::create(doors_.loop, doors_.network, options,
                                 worker_hosts_store(options, context_.environment));
@@ -132,6 +136,7 @@ Status Agent::start() {
                           {"port", store_->address().to_string()},
                           {"workers", group_.plan().local_world_size()},
                           {"max_restarts", options.max_restarts},
+                          {"leads", true},  // it speaks for the job (launcher/sidecar)
                           {"command", group_.plan().command_line()},
                           {"notes", join(group_.plan().notices(), "; ")}});
   warn_of_few_descriptors(context_.setup.fd_limit, group_.plan().local_world_size(),
@@ -164,32 +169,65 @@ Status Agent::open_desk() {
     if (auto refused = rendezvous::refusal(job_, hello)) return std::move(*refused);
     return rendezvous::Refuse{rendezvous::RefuseCode::kClosed, "this job has one node", 0, {}};
   };
-  desk_ = std::make_unique<LeaderHost>(doors_.loop, doors_.network,
-                                       LeaderHostSetup{.options = job_,
-                                                       .policy = {},
-                                                       .tls = tls_.get(),
-                                                       .answer = answer,
-                                                       .status = [this] { return status(); },
-                                                       .changed = [] {},
-                                                       .first = {},
-                                                       .may_lead = {},
-                                                       .listed = {},
-                                                       .resolver = doors_.resolver});
+  desk_ = std::make_unique<LeaderHost>(
+      doors_.loop, doors_.network,
+      LeaderHostSetup{.options = job_,
+                      .policy = {},
+                      .tls = tls_.get(),
+                      .answer = answer,
+                      .status = [this] { return facts().status; },
+                      .command = [this](const auto& command,
+                                        const std::string& by) { return obey(command, by); },
+                      .changed = [] {},
+                      .first = {},
+                      .may_lead = {},
+                      .listed = {},
+                      .resolver = doors_.resolver});
   return {};
 }
 
-std::string Agent::status() const {
+NodeFacts Agent::facts() const {
   const std::string progress = context_.progress != nullptr ? context_.progress->json() : "";
-  return single_node_status({.run_id = context_.options.run_id,
-                             .node = context_.node,
-                             .address = store_->address(),
-                             .workers = group_.plan().local_world_size(),
-                             .attempt = group_.attempt(),
-                             .restarts_used = policy_.used(doors_.loop.now()),
-                             .max_restarts = context_.options.max_restarts,
-                             .state = group_.state(),
-                             .verdict = end_words_.restart,
-                             .progress = progress});
+  const std::string history = context_.timeline != nullptr ? context_.timeline->json() : "";
+  return {.status = single_node_status({.run_id = context_.options.run_id,
+                                        .node = context_.node,
+                                        .address = store_->address(),
+                                        .workers = group_.plan().local_world_size(),
+                                        .attempt = group_.attempt(),
+                                        .restarts_used = policy_.used(doors_.loop.now()),
+                                        .max_restarts = context_.options.max_restarts,
+                                        .state = group_.state(),
+                                        .verdict = end_words_.restart,
+                                        .progress = progress,
+                                        .history = history}),
+          .leads = true,
+          .stops = stop_.signal != 0 || group_.state() == elastic::GroupState::kFinished,
+          .workers = worker_processes(group_)};
+}
+
+SingleTimeline Agent::timeline() const {
+  return {context_.timeline, doors_.loop.now(), static_cast<uint64_t>(group_.attempt()) + 1};
+}
+
+// `muster stop` and `muster restart`.
+Status Agent::obey(const rendezvous::JobCommand& command, const std::string& by) {
+  const bool stops = command.kind == rendezvous::JobCommandKind::kStop;
+  if (stop_.signal != 0) return Error{Code::kPeer, 0, "the job is told to end already"};
+  if (!stops && group_.state() != elastic::GroupState::kRunning) {
+    return Error{Code::kPeer, 0, "no attempt runs that could end: another one is on its way"};
+  }
+  std::string text = "asked for by '" + by + "'";
+  if (!command.reason.empty()) text += ": " + command.reason;
+  log::info("job.asked", {{"reason", (stops ? "the end, " : "a restart, ") + text}});
+  if (stops) {
+    // The answer leaves first.
+    save_timer_ = doors_.loop.soon([this] { request_stop({SIGTERM, 0}); });
+    return {};
+  }
+  end_words_.asked = "a restart was " + text;
+  timeline().asked(end_words_.asked);
+  group_.stop(SIGTERM, context_.options.grace_period, /*again=*/true);
+  return {};
 }
 
 // Once for each attempt that failed.
@@ -203,7 +241,13 @@ rendezvous::RestartVerdict Agent::judge(const elastic::FailureRecord& first) {
 
 void Agent::decide() {
   // They saved and ended; or the driver has told why the job ends.
+  timeline().gathers();
   if (stop_.signal != 0 || end_words_.failure) return group_.restart({});
+  if (!end_words_.asked.empty()) {
+    end_words_.restart = std::exchange(end_words_.asked, {});
+    log::info("attempt.restart", {{"decision", end_words_.restart}, {"attempt", group_.attempt()}});
+    return when_fit([this] { group_.restart(Duration::zero()); });
+  }
   const elastic::FailureRecord* first = elastic::first_failure(group_.records());
   MUSTER_CHECK(first != nullptr);
   const rendezvous::RestartVerdict verdict = judge(*first);
@@ -232,6 +276,7 @@ void Agent::when_fit(std::function<void()> begin) {
 // Also before the first of them.
 void Agent::end_workers(int signal, Duration grace) {
   health_.cancel();
+  timeline().ends();
   if (group_.state() != elastic::GroupState::kIdle) return group_.stop(signal, grace);
   driver_->group_ended(false, [this] { finish(); });
 }
@@ -248,6 +293,7 @@ bool Agent::has_failed() {
 void Agent::finish() {
   save_timer_.reset();
   health_.cancel();
+  timeline().ends();
   RunReport report;
   report.entry_point = group_.plan().entry_point();
   report.records = group_.records();

@@ -13,7 +13,9 @@
 #include "elastic/round_policy.h"
 #include "launcher/agent/health_check.h"
 #include "launcher/agent/leading/leader_host.h"
+#include "launcher/agent/node_facts.h"
 #include "launcher/agent/serving/job_store.h"
+#include "launcher/agent/single_timeline.h"
 #include "launcher/frameworks/agent_context.h"
 #include "launcher/frameworks/driver.h"
 #include "launcher/workers/local_group.h"
@@ -33,6 +35,8 @@ class Agent {
   void handle_signal(const ReceivedSignal& signal);
   /// Called once, when the job is over, everything it started is gone and all reports are written.
   void on_finished(std::function<void(int exit_code)> finished) { finished_ = std::move(finished); }
+  /// For whoever asks how this node is (status_port).
+  [[nodiscard]] NodeFacts facts() const;
 
  private:
   LocalGroupCallbacks group_callbacks();
@@ -49,7 +53,8 @@ class Agent {
   void save_and_stop(Duration grace);
   void adopt_control(Arrival arrival);
   Status open_desk();
-  [[nodiscard]] std::string status() const;
+  Status obey(const rendezvous::JobCommand& command, const std::string& by);
+  [[nodiscard]] SingleTimeline timeline() const;
 
   struct StopRequest {
     int signal = 0;           // that ends the job; 0 = none came
@@ -60,6 +65,7 @@ class Agent {
   // What was said of how the job ends.
   struct EndWords {
     std::string restart;                            // the last decision about one
+    std::string asked;                              // who wants another attempt now; "" = nobody
     std::optional<elastic::FailureRecord> failure;  // of the driver: the job ends with it
     std::string unfit;                              // why this node is; the job ends with it
   };

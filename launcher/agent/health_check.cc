@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "elastic/failure.h"
 #include "launcher/doctor/pair_worker.h"
+#include "launcher/timeline/job_timeline.h"
 #include "nccl/checks/catalogue.h"
 #include "rendezvous/wire/job_secret.h"
 
@@ -38,6 +39,7 @@ void HealthCheck::begin(const rendezvous::Assign& round, int workers, Done done)
   if (round.checks == HealthChecks::kOff) return done({});
   round_ = round;
   done_ = std::move(done);
+  began_ = doors_.loop.now();
   ask({"doctor", "--json", "--nnodes", std::to_string(round.node_count), "--nproc-per-node",
        std::to_string(std::max(workers, 1))},
       without_secret(context_.environment), kNodeCheckLimit, &HealthCheck::judge_node);
@@ -69,6 +71,7 @@ void HealthCheck::judge_node(const Result<std::string>& printed) {
 
 // Another check may begin from there.
 void HealthCheck::tell(HealthVerdict verdict) {
+  if (context_.timeline != nullptr) context_.timeline->checked(doors_.loop.now() - began_);
   const Done done = std::exchange(done_, nullptr);
   done(std::move(verdict));
 }

@@ -58,6 +58,7 @@ class HealthCheck {
   OwnChild child_;
   rendezvous::Assign round_;
   Done done_;
+  TimePoint began_;
 };
 
 /// A record for the leader: that node of the round is not fit.

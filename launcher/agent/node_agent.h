@@ -20,6 +20,7 @@
 #include "launcher/agent/leading/leader_guide.h"
 #include "launcher/agent/leading/leader_host.h"
 #include "launcher/agent/leading/node_probes.h"
+#include "launcher/agent/node_facts.h"
 #include "launcher/agent/serving/job_store.h"
 #include "launcher/frameworks/agent_context.h"
 #include "launcher/frameworks/driver.h"
@@ -42,6 +43,8 @@ class NodeAgent {
   void handle_signal(const ReceivedSignal& signal);
   /// Called once: the job is over for this node, all it started is gone, all reports are written.
   void on_finished(std::function<void(int exit_code)> finished) { finished_ = std::move(finished); }
+  /// For whoever asks how this node is (status_port).
+  [[nodiscard]] NodeFacts facts() const;
 
  private:
   LocalGroupCallbacks group_callbacks();
@@ -57,7 +60,6 @@ class NodeAgent {
   [[nodiscard]] std::vector<rendezvous::Candidate> listed_nodes() const;
   void make_host();
   void make_member();
-  [[nodiscard]] std::string status() const;
   void wake();
   void lease_first();
   void turn();

@@ -1,6 +1,7 @@
 // A NodeAgent and the nodes that may lead: what its member asks of the links, what they tell it,
 // and what happens when the list of candidates turns out to be another one.
 #include <algorithm>
+#include <csignal>
 #include <utility>
 #include <variant>
 
@@ -61,6 +62,9 @@ bool NodeAgent::take_port_of(int candidate) {
 
 void NodeAgent::take_message(int candidate, const rendezvous::Message& message) {
   if (etcd_ && std::holds_alternative<rendezvous::Welcome>(message)) etcd_->linked();
+  const bool quits = std::holds_alternative<rendezvous::Quit>(message) &&
+                     member_->leader() == candidate && stop_.signal == 0;
+  if (quits) return request_stop({SIGTERM, 0});
   member_->on_message(doors_.loop.now(), candidate, message);
   // A node whose workers had succeeded learns here that the round is over.
   if (std::holds_alternative<rendezvous::Stop>(message) && !group_.alive()) store_->hold();

@@ -207,12 +207,13 @@ void NodeAgent::make_host() {
                           [this](const rendezvous::leader_output::AskCandidates& question) {
                             ask_candidates(question);
                           },
-                      .status = [this] { return status(); },
+                      .status = [this] { return facts().status; },
                       .progress =
                           [this] {
                             return context_.progress != nullptr ? context_.progress->json()
                                                                 : std::string();
                           },
+                      .timeline = context_.timeline,
                       .changed = [this] { wake(); },
                       .reached_at =
                           [this](const std::string& host) {
@@ -267,8 +268,16 @@ void NodeAgent::make_member() {
   }
 }
 
-// What an observer hears while nobody leads here: the member knows whom to ask instead.
-std::string NodeAgent::status() const {
+// While nobody leads here the member knows whom to ask instead.
+NodeFacts NodeAgent::facts() const {
+  NodeFacts node;
+  node.leads = leader_host_->leading();
+  node.stops = stop_.signal != 0 || outcome_.has_value();
+  node.workers = worker_processes(group_);
+  if (node.leads) {
+    node.status = leader_host_->status();
+    return node;
+  }
   rendezvous::Hello hello;
   hello.run_id = job_.run_id;
   hello.secured = job_.secured;
@@ -281,8 +290,11 @@ std::string NodeAgent::status() const {
     facts.reason = refuse->text;
     facts.last = refuse->last;
   }
+  facts.state = to_string(member_->state());
+  if (context_.progress != nullptr) facts.progress = context_.progress->json();
   if (const auto leader = member_->leader()) facts.leader_at = links_->peer(*leader);
-  return follower_status(facts);
+  node.status = follower_status(facts);
+  return node;
 }
 
 }  // namespace muster::launcher

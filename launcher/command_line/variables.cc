@@ -8,6 +8,7 @@
 #include "launcher/frameworks/pytorch.h"
 #include "launcher/frameworks/xgboost.h"
 #include "launcher/progress/progress_watch.h"
+#include "launcher/progress/trainer_door.h"
 #include "mpi/launch/launched_rank.h"
 #include "mpi/rank/rank_variables.h"
 #include "mpi/rsh/rsh_environment.h"
@@ -28,12 +29,14 @@ constexpr std::string_view kHookOfLightgbm = "the hook for LightGBM, scripts";
 constexpr std::string_view kScript = "scripts, PyTorch";
 
 constexpr VariableRow kRows[] = {
-    {rendezvous::kJobSecretFileVariable, kSetByUser, "agents, `muster status`, `muster scale`",
+    {rendezvous::kJobSecretFileVariable, kSetByUser, "agents, and verbs that ask them",
      "file with the secret of the job (a mounted Secret, say): agents then speak TLS only"},
     {"PYTHON_EXEC", kSetByUser, "the agent", "the interpreter that runs scripts and modules"},
     {"VIRTUAL_ENV", kSetByUser, "the agent",
      "its bin/python3 runs scripts and modules, if nothing names another one"},
     {"PATH", kSetByUser, "the agent", "where programs, interpreters and launchers are looked for"},
+    {"KUBERNETES_SERVICE_HOST", kSetByUser, "the agent",
+     "this is a pod: the status port is 8080 unless --status-port says otherwise"},
     {"TMPDIR", kSetByUser, "the agent",
      "where temporary folders are made; /tmp if it is not set or cannot be used"},
     {"NVIDIA_VISIBLE_DEVICES", kSetByUser, "the agent",
@@ -63,6 +66,10 @@ constexpr VariableRow kRows[] = {
      "where @record leaves the exception; an agent below another agent leaves its report there"},
     {kProgressSocketVariable, kWorkers, kScript,
      "a unix datagram socket where this worker may say how far it is (docs/observability.md)"},
+    {kTrainerUrlVariable, "the Trainer; the agent, for workers", "the agent, scripts",
+     "with --report trainjob workers get one of the agent's own: what they post is progress"},
+    {kTrainerTokenVariable, "the Trainer; the agent, for workers", "the agent, scripts",
+     "the same: the path of a token"},
     {"TORCHELASTIC_SIGNALS_TO_HANDLE", kWorkers, kTorch, "--signals-to-handle"},
     {"TORCH_NCCL_ASYNC_ERROR_HANDLING", kWorkers, kTorch,
      "1 unless you set it: a failed collective ends the process"},

@@ -117,6 +117,7 @@ Status Journal::write(const log::Event& event) {
   }
   MUSTER_RETURN_IF_ERROR(file_->append(line));
   ++last_seq_;
+  if (reader_) reader_(options_.mark + "-" + std::to_string(last_seq_), line);
   return {};
 }
 

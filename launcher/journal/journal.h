@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -37,6 +38,10 @@ class Journal {
   /// Records no more. Logs how many events are missing.
   ~Journal();
 
+  /// Called with each line that was written, and its id; empty = nobody reads along.
+  void on_line(std::function<void(std::string_view id, std::string_view line)> reader) {
+    reader_ = std::move(reader);
+  }
   /// Of this node, from now on.
   void set_node(std::string node) { options_.place.node = std::move(node); }
 
@@ -52,6 +57,7 @@ class Journal {
 
   JournalOptions options_;
   const Clock& clock_;
+  std::function<void(std::string_view, std::string_view)> reader_;
   UniqueFd lock_;
   bool records_ = false;
   std::unique_ptr<JournalFile> file_;  // null = it could not be opened or written

@@ -72,6 +72,13 @@ constexpr FlagRow kRows[] = {
      .into = to<&Options::progress_pattern, unless_empty<ProgressPattern::parse>>,
      .help = "regular expression (RE2) of the lines that say how far a worker is; its groups are "
              "called step and, if there are more, total and epoch"},
+    {.name = "status-port",
+     .origin = Origin::kMuster,
+     .placeholder = "PORT",
+     .into = to<&Options::status_port, parse_port>,
+     .fallback_counts = false,
+     .help = "HTTP port for /metrics, /status, /healthz, /readyz and /events; 8080 in pods, none "
+             "elsewhere; 0 = none"},
     {.name = "log-level",
      .origin = Origin::kMuster,
      .other_variable = "LOGLEVEL",
@@ -79,13 +86,14 @@ constexpr FlagRow kRows[] = {
      .torchrun_fallback = "warning",
      .placeholder = "LEVEL",
      .into = to<&Options::log_level, parse_log_level, kLogLevels>,
-     .foreign_word = "is no level of ours",
+     .foreign = {"is no level of ours", "LOG_LEVEL"},
      .help = "of Muster's own log: debug, info, warning, error or off"},
     {.name = "log-format",
      .origin = Origin::kMuster,
      .fallback = "text",
      .placeholder = "FORMAT",
      .into = one_of<&Options::log_format, kLogFormats>,
+     .foreign = {"is no format of ours", "LOG_FORMAT"},
      .help = "of Muster's own log: text or json"},
 };
 

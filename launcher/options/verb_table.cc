@@ -19,8 +19,14 @@ constexpr VerbFlag kDoctorFlags[] = {
     {"--json"},           {"--root", true},   {"--capture", true},       {"--peers"},
     {"--provider", true}, {"--nnodes", true}, {"--nproc-per-node", true}};
 constexpr VerbFlag kStatusFlags[] = {
-    {"--rdzv-endpoint", true}, {"--rdzv-id", true}, {"--json"}, {"--hosts"}};
+    {"--rdzv-endpoint", true}, {"--rdzv-id", true}, {"--json"}, {"--history"}, {"--hosts"}};
 constexpr VerbFlag kScaleFlags[] = {{"--rdzv-endpoint", true}, {"--rdzv-id", true}, {"--now"}};
+constexpr VerbFlag kCommandFlags[] = {
+    {"--rdzv-endpoint", true}, {"--rdzv-id", true}, {"--reason", true}};
+constexpr VerbFlag kSidecarFlags[] = {
+    {"--run-dir", true},   {"--report", true},    {"--token-file", true},    {"--ca-file", true},
+    {"--cert-file", true}, {"--key-file", true},  {"--flush-timeout", true}, {"--retry-max", true},
+    {"--log-level", true}, {"--log-format", true}};
 constexpr VerbFlag kStoreFlags[] = {{"--port", true}, {"--host", true}};
 constexpr VerbFlag kDashboardFlags[] = {
     {"--db", true}, {"--listen", true}, {"--token-file", true}, {"--keep", true}};
@@ -51,13 +57,25 @@ constexpr VerbRow kVerbs[] = {
      .arguments = "-- PROGRAM [arguments]",
      .meaning = "a rank of an MPI job, between mpirun and the program"},
     {.name = "status",
-     .arguments = "[--json] [ENDPOINT]",
+     .arguments = "[--json] [--history] [ENDPOINT]",
      .meaning = "ask a running agent about its job",
      .flags = kStatusFlags},
     {.name = "scale",
      .arguments = "NODES|max [--now] [ENDPOINT]",
      .meaning = "ask a running job to go on with so many nodes",
      .flags = kScaleFlags},
+    {.name = "restart",
+     .arguments = "[--reason TEXT] [ENDPOINT]",
+     .meaning = "end the round of a running job; the next one begins",
+     .flags = kCommandFlags},
+    {.name = "stop",
+     .arguments = "[--reason TEXT] [ENDPOINT]",
+     .meaning = "end a running job, as SIGTERM to all of its agents",
+     .flags = kCommandFlags},
+    {.name = "sidecar",
+     .arguments = "--run-dir DIR --report TARGET",
+     .meaning = "tell a controller what happens on this node",
+     .flags = kSidecarFlags},
     {.name = "store",
      .arguments = "[--port N] [--host ADDRESS]",
      .meaning = "only the TCPStore-compatible store",

@@ -30,6 +30,10 @@ class Console {
   void abandon();
   /// What was lost, one line per sink; empty = everything was shown. For the outcome.
   [[nodiscard]] std::vector<std::string> problems() const;
+  /// How many lines were lost so far.
+  [[nodiscard]] uint64_t lines_lost() const {
+    return out_->lost().lines + (err_ ? err_->lost().lines : 0);
+  }
   /// Logs those that were not logged before.
   void log_problems();
 

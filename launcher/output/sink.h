@@ -64,6 +64,8 @@ class Sink {
   /// What is lost so far and why, one line: "stdout: Broken pipe: 12 lines, 340 bytes lost". "" =
   /// nothing.
   [[nodiscard]] std::string problem() const;
+  /// Everything that is lost so far.
+  [[nodiscard]] const Loss& lost() const { return lost_; }
 
  private:
   [[nodiscard]] bool is_blocked() const { return stalled_ || stall_timer_.is_active(); }

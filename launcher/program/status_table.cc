@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <climits>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -195,7 +196,41 @@ std::string follower_lines(const json& status) {
   return line + "\n";
 }
 
+constexpr std::array<const char*, 7> kPhases = {"detect", "decide", "stop",          "rendezvous",
+                                                "check",  "spawn",  "first_progress"};
+
+std::string seconds_text(const json& object, const char* key) {
+  const auto time = known(object, key);
+  return time ? fmt::format("{:.3f}", *time) : "-";
+}
+
+Row history_row(const json& interruption) {
+  Row row = {text(interruption, "time"), fmt::format("{}", number(interruption, "round", 0)),
+             text(interruption, "cause"), seconds_text(interruption, "total_s")};
+  const auto phases = interruption.find("phases");
+  const bool has_phases = phases != interruption.end() && phases->is_object();
+  for (const char* phase : kPhases) row.push_back(has_phases ? seconds_text(*phases, phase) : "-");
+  row.push_back(text(interruption, "reason"));
+  return row;
+}
+
 }  // namespace
+
+Result<std::string> history_table(std::string_view status) {
+  auto parsed = parse_json(status);
+  if (!parsed) return std::move(parsed).error();
+  if (!parsed->is_object()) return Error{Code::kProtocol, 0, "the status is no JSON object"};
+  if (!parsed->contains("nodes"))
+    return Error{Code::kPeer, 0, "it is not the leader's, who alone knows the restarts"};
+  const auto history = parsed->find("history");
+  const bool has_some = history != parsed->end() && history->is_array() && !history->empty();
+  if (!has_some) return std::string("no restarts\n");
+  std::vector<Row> rows = {{"TIME", "ROUND", "CAUSE", "SECONDS", "DETECT", "DECIDE", "STOP",
+                            "RENDEZVOUS", "CHECK", "SPAWN", "FIRST STEP", "REASON"}};
+  for (const json& each : *history)
+    if (each.is_object()) rows.push_back(history_row(each));
+  return aligned(rows);
+}
 
 Result<std::string> status_table(std::string_view status) {
   auto parsed = parse_json(status);

@@ -17,6 +17,11 @@ namespace muster::launcher {
 /// terminal would obey is replaced. kProtocol, kLimit: no JSON object.
 Result<std::string> status_table(std::string_view status);
 
+/// The restart timeline of such a status: one line for each of the last interruptions, the oldest
+/// first, with the seconds of its phases ("-" = it had none). kPeer: not of the leader, who alone
+/// knows. Else as status_table().
+Result<std::string> history_table(std::string_view status);
+
 /// The nodes with workers that are there now, spares too, by node rank: "worker-0:2", one per line,
 /// as scripts for elastic Horovod print hosts. `listed`: slots that count more than what a node
 /// says; in full or cut at the first dot. kProtocol, kLimit: no JSON object, or not all nodes in

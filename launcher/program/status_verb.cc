@@ -17,7 +17,7 @@ namespace muster::launcher {
 namespace {
 
 constexpr const char* kHelp =
-    "usage: muster status [--json|--hosts] [--rdzv-id ID] [ENDPOINT]\n"
+    "usage: muster status [--json|--history|--hosts] [--rdzv-id ID] [ENDPOINT]\n"
     "\n"
     "Asks a running agent for nodes, ranks, round, restarts and reasons. Any agent of the job "
     "will\n"
@@ -31,6 +31,7 @@ constexpr const char* kHelp =
     "                 the same\n"
     "  --rdzv-id ID   refuse to answer for another job\n"
     "  --json         the answer as one JSON object\n"
+    "  --history      the last restarts, and where the time of each of them went\n"
     "  --hosts        the nodes with workers that are there now, HOST:SLOTS line by line, as a "
     "host\n"
     "                 discovery script of Horovod prints them\n"
@@ -40,6 +41,7 @@ constexpr const char* kHelp =
 struct StatusOptions {
   AgentQuestion question;
   bool json = false;
+  bool history = false;
   bool hosts = false;
   bool help = false;
 };
@@ -58,6 +60,8 @@ Result<StatusOptions> parse(const std::vector<std::string>& words, const Environ
       options.help = true;
     } else if (word == "--json") {
       options.json = true;
+    } else if (word == "--history") {
+      options.history = true;
     } else if (word == "--hosts") {
       options.hosts = true;
     } else if (word.starts_with('-') || !question.endpoint.empty()) {
@@ -67,7 +71,9 @@ Result<StatusOptions> parse(const std::vector<std::string>& words, const Environ
     }
   }
   if (options.help) return options;
-  if (options.json && options.hosts) return usage("--json and --hosts exclude each other");
+  // All of it is in the JSON anyway.
+  if (options.hosts && (options.json || options.history))
+    return usage("--hosts and other forms exclude each other");
   auto agents = agents_to_ask(question.endpoint, environment);
   if (!agents) return std::move(agents).error();
   const auto own_name = host_name();
@@ -78,6 +84,7 @@ Result<StatusOptions> parse(const std::vector<std::string>& words, const Environ
 Result<std::string> render(const StatusOptions& options, const std::string& json,
                            const std::optional<Contract>& contract) {
   if (options.json) return json + "\n";
+  if (options.history) return history_table(json);
   if (!options.hosts) return status_table(json);
   const bool says_slots = contract && contract->says_slots;
   return status_hosts(json, says_slots ? contract->hosts : std::vector<mpi::HostSlots>{});

@@ -16,11 +16,13 @@
 #include "launcher/local/local_verb.h"
 #include "launcher/options/completion.h"
 #include "launcher/options/verb_table.h"
+#include "launcher/program/command_verb.h"
 #include "launcher/program/dashboard_verb.h"
 #include "launcher/program/env_verb.h"
 #include "launcher/program/peers_check.h"
 #include "launcher/program/run_verb.h"
 #include "launcher/program/scale_verb.h"
+#include "launcher/program/sidecar_verb.h"
 #include "launcher/program/status_verb.h"
 #include "launcher/program/store_verb.h"
 #include "launcher/rank/rank_verb.h"
@@ -124,6 +126,15 @@ std::optional<int> status(const Call& call) { return ask_agent(run_status_verb, 
 
 std::optional<int> scale(const Call& call) { return ask_agent(run_scale_verb, call); }
 
+std::optional<int> stop(const Call& call) { return ask_agent(run_stop_verb, call); }
+
+std::optional<int> restart(const Call& call) { return ask_agent(run_restart_verb, call); }
+std::optional<int> sidecar(const Call& call) {
+  RealFiles files;
+  return run_sidecar_verb(call.rest, call.environment, files, *call.setup, call.output,
+                          call.errors);
+}
+
 std::optional<int> store(const Call& call) {
   auto verb = VerbLoop::create();
   if (!verb) return no_loop(call, verb.error());
@@ -214,6 +225,9 @@ constexpr Row kRows[] = {
     {"rsh", nullptr, Init::kAfter, rsh},
     {"status", nullptr, Init::kAfter, status},
     {"scale", nullptr, Init::kAfter, scale},
+    {"stop", nullptr, Init::kAfter, stop},
+    {"restart", nullptr, Init::kAfter, restart},
+    {"sidecar", nullptr, Init::kAfter, sidecar},
     {"store", nullptr, Init::kAfter, store},
     {"dashboard", nullptr, Init::kAfter, dashboard},
     {"completion", nullptr, Init::kBefore, completion},

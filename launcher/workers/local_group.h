@@ -42,8 +42,9 @@ class LocalGroup {
   /// Begins a life with attempt number `attempt`; not while one is alive.
   void start(int attempt);
   /// Ends this life: `signal` to the workers, SIGKILL after `grace`, which another call may
-  /// shorten.
-  void stop(int signal, Duration grace);
+  /// shorten. `again`: another attempt may follow (`decide`), as after a failure; not while none
+  /// runs.
+  void stop(int signal, Duration grace, bool again = false);
   /// Ends it without grace.
   void kill();
   /// A signal that asks the workers to save and end; who ends after it did not fail. False: none.

@@ -11,6 +11,7 @@ inline constexpr std::string_view kEventEtcdElected = "etcd.elected";
 inline constexpr std::string_view kEventEtcdLost = "etcd.lost";
 inline constexpr std::string_view kEventEtcdState = "etcd.state";
 inline constexpr std::string_view kEventEtcdTrouble = "etcd.trouble";
+inline constexpr std::string_view kEventJobAsked = "job.asked";
 inline constexpr std::string_view kEventJobSettings = "job.settings";
 inline constexpr std::string_view kEventJobSize = "job.size";
 inline constexpr std::string_view kEventLeaderAwaited = "leader.awaited";

@@ -101,6 +101,8 @@ LeaderCore::LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& po
   target_.learn(seed.size, options_);
   voice_.log(log::Level::kDebug, kEventLeaderBegin,
              fmt::format("term {}, after round {}", term_, electorates_.latest.round));
+  const TimePoint left = std::min(seed.leader_heard.value_or(now), now);
+  voice_.put(first_state(now, electorates_.latest.round, left));
 }
 
 void LeaderCore::message(TimePoint now, LinkId link, const Message& message) {
@@ -211,6 +213,7 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
   target_.learn(join.size, options_);
   absorb(now, node);
   resume(now, node);
+  if (ending_.stop_asked) send(node, Quit{*ending_.stop_asked});
 }
 
 // The own node, in the rounds to come.
@@ -258,7 +261,7 @@ void LeaderCore::absorb(TimePoint now, LeaderNode& node) {
 
 // Brings the node and the round back together after its link was lost.
 void LeaderCore::resume(TimePoint now, LeaderNode& node) {
-  if (state_ == LeaderState::kFinished) return tell_end(now, node);
+  if (state_ == LeaderState::kFinished) return send(node, unused_.end_for(node, aged(now, *end_)));
   const auto& report = node.join.last_round;
   const bool current = busy() && node.rank() >= 0;
   const bool knows = report && key_of(*report) == electorates_.latest.key();
@@ -397,6 +400,7 @@ void LeaderCore::leaving(TimePoint now, LeaderNode& node, const Leaving& leaving
   voice_.log(log::Level::kWarning, kEventNodeLeaving, leaving_text(node, leaving));
   if (!busy() || node.rank() < 0) return;
   ++ending_.leavers;
+  if (!ending_.leaving_since) ending_.leaving_since = now;
   if (state_ == LeaderState::kStopping) return;  // who is being stopped has its time
   for (const LeaderNode* other : nodes_) {
     if (other->rank() < 0 || other == &node) continue;
@@ -464,18 +468,10 @@ void Leader::on_link_closed(TimePoint now, LinkId link, std::string misfit) {
   if (core_->misfit_.empty()) core_->misfit_ = std::move(misfit);  // a node's own words tell more
   core_->link_closed(now, link);
 }
-void Leader::on_dialed(TimePoint now, DialId dial, DialResult result) {
-  core_->dialed(now, dial, result);
-}
 void Leader::on_candidates(TimePoint now, CandidateAnswers answers) {
   core_->answered(now, answers);
 }
 void Leader::on_own_host(const std::string& host) { core_->moved(host); }
-void Leader::on_step(TimePoint now, uint64_t round, int64_t step) {
-  core_->step(now, now, round, step);
-}
-Status Leader::follow_list(std::optional<int> nodes) { return core_->follow_list(nodes); }
-Status Leader::resize(TimePoint now, const SizeWish& wish) { return core_->resize(now, wish); }
 std::optional<TimePoint> Leader::next_deadline() const { return core_->deadline(); }
 std::vector<LeaderOutput> Leader::take_outputs(TimePoint now) {
   core_->evaluate(now);

@@ -27,6 +27,7 @@ struct LeaderSeed {
   /// those who may lead that nobody leads: that one may have begun a round.
   bool yielded = false;
   std::optional<RoundReport> last_round;  ///< as its own node knows it
+  std::optional<TimePoint> leader_heard;  ///< when its node last heard a leader before this one
   /// Until then the end of a node of last_round (a refused connection, a new agent at its address)
   /// proves that it ended in that round; later it may have run in another. None = already over.
   std::optional<TimePoint> evidence_until;
@@ -60,6 +61,12 @@ struct SizeWish {
   std::string by;        ///< name of the machine that asks
 };
 
+/// What somebody wants of the job.
+struct JobWish {
+  JobCommand command;
+  std::string by;  ///< name of the machine that asks
+};
+
 class LeaderCore;
 
 class Leader {
@@ -88,6 +95,9 @@ class Leader {
   /// kUsage, no allowed size, or the list or the static backend says how many; kPeer, no quorum is
   /// here.
   Status resize(TimePoint now, const SizeWish& wish);
+  /// Ends the round, at nobody's charge, or the job: every node that is here, or comes, is told to
+  /// go. kPeer: no quorum is here, or no round is under way that could end.
+  Status obey(TimePoint now, const JobWish& wish);
   /// Which nodes that are known from elsewhere have not joined, in words; "" = none.
   void on_missing(std::string line);
 

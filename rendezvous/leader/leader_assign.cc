@@ -99,9 +99,11 @@ void LeaderCore::assign(TimePoint now) {
   ending_.lone.clear();
   ending_.failures.clear();
   ending_.leavers = 0;
+  ending_.leaving_since.reset();
   ending_.all_leave = false;
   lost_at_.reset();
-  voice_.log(log::Level::kDebug, kEventRoundFormed, round_text(electorates_.latest, decision_));
+  voice_.log(log::Level::kDebug, kEventRoundFormed, round_text(electorates_.latest, decision_),
+             electorates_.latest.round);
   Assign same = same_for_all(electorates_.latest, decision_.world_size, own_);
   same.checks = options_.health_checks;
   if (const Electorate& ran = electorates_.confirmed; ran.confirmed) {
@@ -149,10 +151,6 @@ void LeaderCore::send_place(const RoundMember& member, Assign assign,
     }
   }
   send(node, std::move(assign));
-}
-
-void LeaderCore::tell_end(TimePoint now, const LeaderNode& node) {
-  send(node, unused_.end_for(node, aged(now, *end_)));
 }
 
 void LeaderCore::tell_waiting(LeaderNode& node, bool spare, const std::string& reason) {

@@ -38,6 +38,8 @@ class LeaderCore {
   // leader_size.cc
   Status follow_list(std::optional<int> nodes);
   Status resize(TimePoint now, const SizeWish& wish);
+  // leader_wishes.cc
+  Status obey(TimePoint now, const JobWish& wish);
   // leader_status.cc
   [[nodiscard]] std::string status_json(TimePoint now) const;
   [[nodiscard]] std::vector<RosterEntry> nodes() const;
@@ -104,13 +106,13 @@ class LeaderCore {
   [[nodiscard]] bool job_succeeded(int succeeded) const;
   bool everybody_succeeded();
   bool watch_leavers(TimePoint now);
-  void break_round(TimePoint now, BreakCause cause, std::string reason);
+  void break_round(TimePoint now, BreakCause cause, std::string reason,
+                   std::optional<TimePoint> since = {});
   void linger(TimePoint now);
   void wake(TimePoint at);
   void run(TimePoint now);
   void stop_round(TimePoint now);
   void finish(TimePoint now);
-  void tell_end(TimePoint now, const LeaderNode& node);
   // leader_size.cc
   void watch_size(TimePoint now, int nodes);
   void watch_surplus(int here);

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/clock.h"
 #include "rendezvous/agreement/failure_list.h"
@@ -20,9 +21,16 @@ inline constexpr Duration kMaxReportedPause = std::chrono::hours(1);
 /// Of records, with at most 12 KiB of text each, that the leader keeps.
 inline constexpr size_t kMaxFailuresOfRound = 16384;
 
-/// Why the round ends; the first cause stands, except that a lost, leaving or unfit node explains
-/// failures.
-enum class BreakCause { kNone, kFailure, kLost, kPreempted, kResized, kUnfit };
+/// Why the round ends; the first cause stands, except that a lost, leaving or unfit node, or
+/// somebody who asked for a restart, explains failures.
+enum class BreakCause { kNone, kFailure, kLost, kPreempted, kResized, kUnfit, kAsked };
+/// "failure", "lost", ...; "" = kNone. Labels of metrics.
+[[nodiscard]] std::string_view to_string(BreakCause cause);
+/// Failures of such a round follow from what ended it.
+[[nodiscard]] constexpr bool explains_failures(BreakCause cause) {
+  return cause == BreakCause::kLost || cause == BreakCause::kPreempted ||
+         cause == BreakCause::kUnfit || cause == BreakCause::kAsked;
+}
 
 /// The furthest step that a round is known to have made. Another round begins anew, where its
 /// checkpoint was.
@@ -44,6 +52,10 @@ struct RoundStep {
 struct RoundEnding {
   BreakCause cause = BreakCause::kNone;
   std::string text;                           ///< why, for the log and the agents
+  TimePoint fault;                            ///< when it happened; at most `known`
+  TimePoint known;                            ///< when this leader knew
+  std::optional<TimePoint> leaving_since;     ///< the first of the leavers said so
+  std::optional<std::string> stop_asked;      ///< the job is to end, and who wants it
   FailureList failures{kMaxFailuresOfRound};  ///< of this or the last round, not judged
   uint64_t settled_round = 0;           ///< whose failures were judged; later reports are cascades
   Duration leave_grace{};               ///< to stop workers in, of the node that leaves

@@ -125,7 +125,9 @@ void LeaderCore::dialed(TimePoint now, DialId dial, DialResult result) {
 // Quorums are not made of this: whose round makes steps may follow another leader. Nor does it say
 // that this process was awake, which its own node does.
 void LeaderCore::step(TimePoint now, TimePoint made, uint64_t round, int64_t step) {
+  const bool first = furthest_.round != round;
   if (!busy() || round != electorates_.latest.round || !furthest_.reach(round, step)) return;
+  if (first) voice_.put(leader_output::Moved{now, round});
   policy_.progressed(now, step);
   if (state_ == LeaderState::kStopping) return;  // some of them stopped since
   for (LeaderNode* node : nodes_) {
@@ -169,7 +171,14 @@ void LeaderCore::lost(TimePoint now, uint64_t incarnation, bool gone, const std:
   const bool stopped = state_ == LeaderState::kStopping && !node.leave_by() &&
                        node.progress() == NodeProgress::kIdle;
   if (!busy() || node.rank() < 0 || done || stopped) return;
-  break_round(now, node.leave_by() ? BreakCause::kPreempted : BreakCause::kLost, text);
+  break_round(now, node.leave_by() ? BreakCause::kPreempted : BreakCause::kLost, text, node.heard);
+}
+
+void Leader::on_dialed(TimePoint now, DialId dial, DialResult result) {
+  core_->dialed(now, dial, result);
+}
+void Leader::on_step(TimePoint now, uint64_t round, int64_t step) {
+  core_->step(now, now, round, step);
 }
 
 }  // namespace muster::rendezvous

@@ -7,11 +7,16 @@
 #include <variant>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "rendezvous/agreement/roll_call.h"
+#include "rendezvous/leader/leader_table.h"
 #include "rendezvous/wire/control_protocol.h"
 
 namespace muster::rendezvous {
+
+/// Entered::cause: of a former leader's round.
+inline constexpr std::string_view kCauseLeader = "leader";
 
 /// A control connection; numbered by whoever owns it, never used twice.
 using LinkId = uint64_t;
@@ -35,6 +40,27 @@ struct Log {
   log::Level level;
   std::string_view event;  ///< one of events.h
   std::string reason;
+  uint64_t round = 0;  ///< 0 = it is of none
+};
+/// The leader is in this state since then: for the restart timeline. The first one is said when it
+/// begins.
+struct Entered {
+  LeaderState state = LeaderState::kGathering;
+  TimePoint at;
+  uint64_t round = 0;  ///< the newest; 0 = none yet
+  /// kStopping and what follows: why the round ended, "failure", "lost", ... (BreakCause);
+  /// kCauseLeader; "" = no round did.
+  std::string_view cause = {};
+  std::string reason = {};
+  TimePoint fault = {};       ///< when what ended it happened, as far as is known
+  TimePoint known = {};       ///< when the leader knew
+  TimePoint stopped = {};     ///< kAssigned: since then no worker of an earlier round was alive
+  TimePoint pause_over = {};  ///< kAssigned: until then the policy had the job wait
+};
+/// The workers of this round made a step: the first of which is known.
+struct Moved {
+  TimePoint at;
+  uint64_t round = 0;
 };
 /// Its node's member shall ask who may lead, but for those in `here` (places in the list), and tell
 /// on_candidates. `all_here`: all nodes that the job may have are, spares too.
@@ -56,7 +82,7 @@ struct Finished {
 }  // namespace leader_output
 using LeaderOutput =
     std::variant<leader_output::Send, leader_output::SendAnswer, leader_output::CloseLink, NodeDial,
-                 leader_output::AskCandidates, leader_output::Log, leader_output::StepDown,
-                 leader_output::Finished>;
+                 leader_output::AskCandidates, leader_output::Log, leader_output::Entered,
+                 leader_output::Moved, leader_output::StepDown, leader_output::Finished>;
 
 }  // namespace muster::rendezvous

@@ -156,8 +156,17 @@ void LeaderCore::handle(TimePoint now, LeaderEvent event) {
     change.append(" on ").append(to_string(event)).append(": ").append(to_string(row.next));
     voice_.log(log::Level::kDebug, kEventLeaderState, std::move(change));
   }
-  state_ = row.next;
+  const bool changes = std::exchange(state_, row.next) != row.next;
   perform(now, row.action);
+  if (!changes) return;
+  leader_output::Entered entered{state_, now, electorates_.latest.round};
+  entered.cause = to_string(ending_.cause);
+  if (!entered.cause.empty()) entered.reason = ending_.text;
+  entered.fault = ending_.fault;
+  entered.known = ending_.known;
+  entered.stopped = gathering_since_;
+  entered.pause_over = not_before_;
+  voice_.put(std::move(entered));
 }
 
 void LeaderCore::perform(TimePoint now, LeaderAction action) {
@@ -388,17 +397,24 @@ void LeaderCore::run(TimePoint now) {
   confirm_round(now);
   for (LeaderNode* node : nodes_)
     if (node->rank() >= 0) node->health.found_fit();
-  voice_.log(log::Level::kInfo, kEventRoundRunning, round_text(electorates_.latest, decision_));
+  voice_.log(log::Level::kInfo, kEventRoundRunning, round_text(electorates_.latest, decision_),
+             electorates_.latest.round);
 }
 
-void LeaderCore::break_round(TimePoint now, BreakCause cause, std::string reason) {
+// `since`: when it happened; none = now.
+void LeaderCore::break_round(TimePoint now, BreakCause cause, std::string reason,
+                             std::optional<TimePoint> since) {
   dirty_ = true;
   // But for workers that were told to save: they have ended or will, and the leader must say so.
   const bool decided = ending_.decision && cause != BreakCause::kPreempted;
   if (decided && state_ == LeaderState::kRunning) return;
-  const bool explains =
-      cause == BreakCause::kLost || cause == BreakCause::kPreempted || cause == BreakCause::kUnfit;
-  if (ending_.cause == BreakCause::kNone || (explains && ending_.cause == BreakCause::kFailure)) {
+  const bool explains = explains_failures(cause) && ending_.cause == BreakCause::kFailure;
+  if (ending_.cause == BreakCause::kNone) {
+    ending_.fault = std::min(since.value_or(now), now);
+    ending_.known = cause == BreakCause::kPreempted ? ending_.leaving_since.value_or(now) : now;
+    if (cause == BreakCause::kPreempted) ending_.fault = ending_.known;
+  }
+  if (ending_.cause == BreakCause::kNone || explains) {
     ending_.cause = cause;
     ending_.text = std::move(reason);
   }
@@ -406,7 +422,7 @@ void LeaderCore::break_round(TimePoint now, BreakCause cause, std::string reason
 }
 
 void LeaderCore::stop_round(TimePoint now) {
-  voice_.log(log::Level::kWarning, kEventRoundBroken, ending_.text);
+  voice_.log(log::Level::kWarning, kEventRoundBroken, ending_.text, electorates_.latest.round);
   Duration grace = options_.stop_grace;
   const bool lost = ending_.cause == BreakCause::kLost || ending_.cause == BreakCause::kUnfit;
   if (lost) grace = options_.lost_grace;
@@ -447,7 +463,7 @@ void LeaderCore::finish(TimePoint now) {
   MUSTER_CHECK(end_.has_value());
   end_->counts = changes_.at_end(electorates_.latest, nodes_, end_->success);
   unused_.begin(options_, electorates_.latest, nodes_);
-  for (const LeaderNode* node : nodes_) tell_end(now, *node);
+  for (const LeaderNode* node : nodes_) send(*node, unused_.end_for(*node, aged(now, *end_)));
   linger_until_ = now + times_.lease;
 }
 

@@ -99,9 +99,7 @@ std::string unmet_names(const Electorate& round) {
 
 std::string explanation(BreakCause cause, const std::string& text, const Electorate& round,
                         int leaving, const NodeTable& nodes) {
-  const bool explains =
-      cause == BreakCause::kLost || cause == BreakCause::kPreempted || cause == BreakCause::kUnfit;
-  if (explains) return text;
+  if (explains_failures(cause)) return text;
   if (cause != BreakCause::kNone && leaving == 0) return "";
   for (const ElectorSeat& seat : round.seats) {
     const LeaderNode* node = nodes.find(seat.incarnation);
@@ -110,6 +108,16 @@ std::string explanation(BreakCause cause, const std::string& text, const Elector
     return (seat.who ? describe(seat.who->identity) : "a node of that round") + " is missing";
   }
   return "";
+}
+
+leader_output::Entered first_state(TimePoint now, uint64_t round, TimePoint heard) {
+  leader_output::Entered entered{LeaderState::kGathering, now, round};
+  entered.fault = round > 0 ? heard : now;
+  entered.known = now;
+  if (round == 0) return entered;
+  entered.cause = kCauseLeader;
+  entered.reason = fmt::format("round {} ended with its leader", round);
+  return entered;
 }
 
 std::string excuse(const std::vector<Failure>& failures, const std::string& why) {

@@ -57,6 +57,10 @@ inline constexpr size_t kNamesInReason = 8;
 /// When the next of them may take part again; none = nobody is out.
 [[nodiscard]] std::optional<TimePoint> next_fit(const NodeTable& nodes, TimePoint now);
 
+/// What a leader says of its state when it begins, after that round of a former leader, which was
+/// heard last at `heard`; 0 = there was none.
+[[nodiscard]] leader_output::Entered first_state(TimePoint now, uint64_t round, TimePoint heard);
+
 /// Two neighbours in `roster` that cannot be told apart by name or index, and what follows; "" =
 /// there are none.
 [[nodiscard]] std::string same_name_text(const std::vector<RosterEntry>& roster);

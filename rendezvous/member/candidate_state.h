@@ -81,6 +81,7 @@ class LeaderWords {
   /// The leader's clock, when it last said it.
   [[nodiscard]] int64_t echo_ms() const { return echo_ms_; }
   [[nodiscard]] const std::optional<TimePoint>& former() const { return former_; }
+  [[nodiscard]] const std::optional<TimePoint>& last() const { return last_; }
 
  private:
   uint64_t term_ = 0;  // whose last_ is

@@ -245,6 +245,7 @@ LeaderSeed MemberCore::leader_seed(TimePoint now) const {
   seed.yielded = yielded_;
   const auto [latest, confirmed] = rounds_.counted();
   if (latest != nullptr) seed.last_round = *latest;
+  seed.leader_heard = words_.last();
   if (confirmed != nullptr) seed.confirmed_round = *confirmed;
   seed.ended = rounds_.ended;
   seed.budget = budget(now);

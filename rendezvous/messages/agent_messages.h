@@ -16,6 +16,16 @@ namespace muster::rendezvous {
 
 inline constexpr int kControlVersion = 1;
 
+/// What an observer wants of the job, besides its status.
+enum class JobCommandKind {
+  kRestart,  ///< the round ends and another begins
+  kStop,     ///< every agent goes as if it had got SIGTERM
+};
+struct JobCommand {
+  JobCommandKind kind = JobCommandKind::kRestart;
+  std::string reason;  ///< in the asker's words; "" = none given
+};
+
 /// First message of whoever dials; the other side answers Welcome or Refuse. An observer asks for
 /// the status only and may do so of any agent.
 enum class Purpose { kMember, kObserver };
@@ -31,6 +41,7 @@ struct Hello {
   std::optional<int> target = {};  ///< of an observer: how many nodes the job shall have; 0 = all
   uint64_t agent = 0;    ///< incarnation of a member's agent, which may have dialled itself
   bool at_once = false;  ///< to the target: growth waits for nothing but nodes
+  std::optional<JobCommand> command = {};  ///< of an observer
 };
 
 /// How many nodes an observer wants the job to have. Every agent carries the newest copy.

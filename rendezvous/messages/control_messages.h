@@ -12,6 +12,6 @@ namespace muster::rendezvous {
 using Message =
     std::variant<Hello, Join, Heartbeat, Started, Succeeded, Failed, Stopped, Leaving, Goodbye,
                  Welcome, Refuse, Ack, Waiting, Assign, Stop, Notice, Finish, Handover, StatusReply,
-                 Contribution, Exchanged, RosterPart, Decided, LoneFailure, MayRestart>;
+                 Contribution, Exchanged, RosterPart, Decided, LoneFailure, MayRestart, Quit>;
 
 }  // namespace muster::rendezvous

@@ -145,6 +145,10 @@ struct Handover {
   bool confirmed = false;  ///< `last` is known to have run everywhere
   bool intact = false;     ///< it runs, and loses no worker with this leader
 };
+/// The job is to end: the agent goes as if it had got SIGTERM. Said again to who joins later.
+struct Quit {
+  std::string reason;
+};
 /// To an observer: Leader::status_json(), or where the leader is.
 struct StatusReply {
   std::string json;

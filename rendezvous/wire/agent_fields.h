@@ -37,6 +37,11 @@ void fields(Visitor& v, M& m) {
   v.text("flag", m.flag, kMaxNameBytes);
   v.text("value", m.value, kMaxSettingBytes);
 }
+template <typename Visitor, OneOf<JobCommand> M>
+void fields(Visitor& v, M& m) {
+  v.flag("stop", m.kind, JobCommandKind::kStop);
+  v.text("reason", m.reason, kMaxTextBytes);
+}
 template <typename Visitor, OneOf<Hello> M>
 void fields(Visitor& v, M& m) {
   v.number("version", m.version, kAnyInt);
@@ -50,6 +55,7 @@ void fields(Visitor& v, M& m) {
   v.optional_number("target", m.target, {0, kMaxNodes});
   v.flag("at_once", m.at_once);
   v.number("agent", m.agent);
+  v.optional_object("command", m.command);
 }
 template <typename Visitor, OneOf<Join> M>
 void fields(Visitor& v, M& m) {

@@ -87,6 +87,10 @@ void fields(Visitor& v, M& m) {
   v.flag("all_leave", m.all_leave);
   v.flag("next_runs", m.next_runs);
 }
+template <typename Visitor, OneOf<Quit> M>
+void fields(Visitor& v, M& m) {
+  v.text("reason", m.reason, kMaxTextBytes);
+}
 template <typename Visitor, OneOf<Notice> M>
 void fields(Visitor& v, M& m) {
   v.number("round", m.round, kRound);

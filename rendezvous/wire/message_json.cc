@@ -236,11 +236,12 @@ void Writer::write(std::string& out, const T& value) {
 namespace {
 
 // By position in Message; the static_assert keeps the two in step.
-constexpr std::array<std::string_view, 25> kNames = {
-    "hello",   "join",    "heartbeat",    "started",    "succeeded",    "failed",       "stopped",
-    "leaving", "goodbye", "welcome",      "refuse",     "ack",          "waiting",      "assign",
-    "stop",    "notice",  "finish",       "handover",   "status_reply", "contribution", "exchanged",
-    "roster",  "decided", "lone_failure", "may_restart"};
+constexpr std::array<std::string_view, 26> kNames = {
+    "hello",        "join",         "heartbeat", "started", "succeeded", "failed",
+    "stopped",      "leaving",      "goodbye",   "welcome", "refuse",    "ack",
+    "waiting",      "assign",       "stop",      "notice",  "finish",    "handover",
+    "status_reply", "contribution", "exchanged", "roster",  "decided",   "lone_failure",
+    "may_restart",  "quit"};
 static_assert(kNames.size() == std::variant_size_v<Message>);
 
 // Both ends can say that they speak different versions, whatever else these have in common

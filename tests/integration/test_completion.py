@@ -28,7 +28,7 @@ class Completion(harness.MusterTest):
         return finished.stdout.decode().split()
 
     def test_verbs(self):
-        self.assertEqual(self.complete("muster", "st"), ["status", "store"])
+        self.assertEqual(self.complete("muster", "st"), ["status", "stop", "store"])
         self.assertIn("completion", self.complete("muster", ""))
 
     def test_flags_of_run(self):

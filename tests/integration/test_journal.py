@@ -26,9 +26,9 @@ class OneNodeTest(JournalTest):
                                          "--node-name", "node-0", "--log-level", "off", "--no-python", worker), 3)
         lines = self.lines()
         self.assertEqual(self.events(lines), ["job.start", "worker.exit", "worker.exit", "attempt.restart", "worker.exit",
-                                              "worker.exit", "job.failure", "job.end"])
-        self.assertEqual([line["seq"] for line in lines], list(range(1, 9)))
-        self.assertEqual(len({line["id"] for line in lines}), 8)
+                                              "restart.timeline", "worker.exit", "job.failure", "job.end"])
+        self.assertEqual([line["seq"] for line in lines], list(range(1, 10)))
+        self.assertEqual(len({line["id"] for line in lines}), 9)
         for line in lines:
             self.assertEqual((line["job"], line["run_id"], line["node"]), ("bert", "bert", "node-0"))
             self.assertRegex(line["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")

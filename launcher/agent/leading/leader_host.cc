@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "base/log.h"
+#include "launcher/agent/leading/leader_timeline.h"
 #include "launcher/agent/serving/status_answer.h"
 #include "rendezvous/wire/control_link.h"
 #include "rendezvous/wire/local_link.h"
@@ -34,6 +35,8 @@ bool can_wait(const rendezvous::LeaderOutput& output, LinkId own_link) {
     return close->link == own_link;
   return std::holds_alternative<leader_output::Log>(output) ||
          std::holds_alternative<rendezvous::NodeDial>(output) ||
+         std::holds_alternative<leader_output::Entered>(output) ||
+         std::holds_alternative<leader_output::Moved>(output) ||
          std::holds_alternative<leader_output::AskCandidates>(output);
 }
 
@@ -177,15 +180,27 @@ rendezvous::Message LeaderHost::answer(const rendezvous::Hello& hello) {
   if (hello.purpose != rendezvous::Purpose::kObserver || !ours ||
       hello.version != rendezvous::kControlVersion)
     return setup_.answer(hello);
-  if (!leader_) return rendezvous::StatusReply{setup_.status()};
-  if (hello.target) {
+  if (hello.command && (leader_ || setup_.command)) {
+    const rendezvous::JobWish wish{*hello.command, hello.node};
+    const Status obeyed =
+        leader_ ? leader_->obey(loop_.now(), wish) : setup_.command(wish.command, wish.by);
+    wake();
+    if (!obeyed) return refusal(obeyed.error());
+  }
+  if (leader_ && hello.target) {
     const auto resized = leader_->resize(loop_.now(), {*hello.target, hello.at_once, hello.node});
     wake();  // refused, too, it may have found that it leads no more
     if (!resized) return refusal(resized.error());
   }
-  return rendezvous::StatusReply{leader_status(leader_->status_json(loop_.now()),
-                                               setup_.policy.restarts.max_restarts,
-                                               setup_.progress ? setup_.progress() : "")};
+  return rendezvous::StatusReply{status()};
+}
+
+std::string LeaderHost::status() const {
+  if (!leader_) return setup_.status();
+  return leader_status({.leader = leader_->status_json(loop_.now()),
+                        .max_restarts = setup_.policy.restarts.max_restarts,
+                        .progress = setup_.progress ? setup_.progress() : "",
+                        .history = setup_.timeline != nullptr ? setup_.timeline->json() : ""});
 }
 
 void LeaderHost::told(rendezvous::CandidateAnswers answers) {
@@ -214,12 +229,20 @@ void LeaderHost::turn() {
     probes_.clear();
     leader_.reset();
     policy_.reset();
+    if (setup_.timeline != nullptr) {
+      setup_.timeline->ends(loop_.now());
+      setup_.timeline->entered("", loop_.now());
+    }
     close_links(*end_);
   }
   if (leader_ && !turn_.is_active()) {
     if (const auto next = leader_->next_deadline()) turn_ = loop_.at(*next, [this] { turn(); });
   }
-  follow_wait();
+  // A leader without a quorum comes and goes: its successor's wait is the same one.
+  using enum rendezvous::LeaderState;
+  const auto state = leader_ ? std::optional(leader_->state()) : std::nullopt;
+  if (setup_.listed) missing_.set_waiting(state == kGathering || state == kLastCall);
+  if (setup_.listed && state == kRunning) missing_.forget();
   if (news) setup_.changed();
 }
 
@@ -228,15 +251,6 @@ bool LeaderHost::may_speak() {
   if (leader_ && !end_ && setup_.may_lead && !setup_.may_lead())
     end_ = "another agent may be elected by now";
   return leader_ && !end_;
-}
-
-// A leader without a quorum comes and goes: its successor's wait is the same one.
-void LeaderHost::follow_wait() {
-  using enum rendezvous::LeaderState;
-  const auto state = leader_ ? std::optional(leader_->state()) : std::nullopt;
-  if (!setup_.listed) return;
-  missing_.set_waiting(state == kGathering || state == kLastCall);
-  if (state == kRunning) missing_.forget();
 }
 
 void LeaderHost::lead_on() {
@@ -277,7 +291,13 @@ void LeaderHost::perform(const rendezvous::LeaderOutput& output) {
   } else if (const auto* dial = std::get_if<rendezvous::NodeDial>(&output)) {
     probes_.dial(*dial);
   } else if (const auto* line = std::get_if<leader_output::Log>(&output)) {
-    log::write(line->level, line->event, {{"reason", line->reason}});
+    if (line->round == 0) return log::write(line->level, line->event, {{"reason", line->reason}});
+    log::write(line->level, line->event,
+               {{"reason", line->reason}, log::Field::for_programs("round", line->round)});
+  } else if (const auto* entered = std::get_if<leader_output::Entered>(&output)) {
+    if (setup_.timeline != nullptr) follow_leader(*entered, *setup_.timeline);
+  } else if (const auto* moved = std::get_if<leader_output::Moved>(&output)) {
+    if (setup_.timeline != nullptr) setup_.timeline->moved(moved->at);
   } else if (const auto* asked = std::get_if<leader_output::AskCandidates>(&output)) {
     setup_.ask(*asked);
   } else if (const auto* down = std::get_if<leader_output::StepDown>(&output)) {

@@ -17,6 +17,7 @@
 #include "launcher/agent/leading/accepted_links.h"
 #include "launcher/agent/leading/arrivals.h"
 #include "launcher/agent/leading/node_probes.h"
+#include "launcher/timeline/job_timeline.h"
 #include "rendezvous/finding/missing_hosts.h"
 #include "rendezvous/leader/leader.h"
 #include "rendezvous/wire/link.h"
@@ -41,6 +42,11 @@ struct LeaderHostSetup {
   /// What the workers of this node say of how far they are, as JSON; "" = nothing. Empty = the
   /// same.
   std::function<std::string()> progress = {};
+  /// What an observer asks for while nobody leads here; empty = it is told the status, which says
+  /// who leads.
+  std::function<Status(const rendezvous::JobCommand&, const std::string& by)> command = {};
+  /// Hears what the leader here does; null = nobody does.
+  JobTimeline* timeline = nullptr;
   /// From the loop: the leader went, or a link is closed.
   std::function<void()> changed;
   /// The first node from elsewhere joins, and came to this numeric address of this machine: the
@@ -84,6 +90,8 @@ class LeaderHost {
 
   /// Leader::nodes(); empty when nobody leads here.
   [[nodiscard]] std::vector<rendezvous::RosterEntry> nodes() const;
+  /// What an observer is told.
+  [[nodiscard]] std::string status() const;
   [[nodiscard]] bool leading() const { return leader_ != nullptr; }
   /// The last leader here ended because every node knows how the job ended.
   [[nodiscard]] bool job_over() const { return job_over_; }
@@ -104,7 +112,6 @@ class LeaderHost {
   void lead_on();
   void catch_up();
   void perform_rest();
-  void follow_wait();
 
   Loop& loop_;
   LeaderHostSetup setup_;

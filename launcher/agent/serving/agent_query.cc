@@ -100,9 +100,10 @@ void AgentQuery::greet(rendezvous::DialAnswer answer) {
     open_ = true;
     rendezvous::Hello hello;
     hello.run_id = question_.run_id;
-    if (question_.target) hello.node = question_.asker;
+    if (question_.target || question_.command) hello.node = question_.asker;
     hello.target = question_.target;
     hello.at_once = question_.at_once;
+    hello.command = question_.command;
     hello.secured = doors_.tls != nullptr;
     hello.purpose = rendezvous::Purpose::kObserver;
     link_->send(hello);

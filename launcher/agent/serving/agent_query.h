@@ -19,6 +19,7 @@
 #include "base/tls.h"
 #include "rendezvous/finding/dial.h"
 #include "rendezvous/finding/host_list.h"
+#include "rendezvous/messages/agent_messages.h"
 #include "rendezvous/wire/link.h"
 
 namespace muster::launcher {
@@ -38,6 +39,7 @@ struct AgentQuestion {
   std::string asker = {};          ///< name of this machine, for the leader's log
   bool follow = true;              ///< from a follower to its leader, whose answer counts
   bool at_once = false;            ///< Hello::at_once
+  std::optional<rendezvous::JobCommand> command = {};
 };
 
 class AgentQuery {

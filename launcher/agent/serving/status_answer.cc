@@ -36,6 +36,11 @@ void add_progress(nlohmann::json& status, std::string_view progress) {
     status["progress"] = std::move(*known);
 }
 
+void add_history(nlohmann::json& status, std::string_view history) {
+  if (auto known = parse_json(history); known && known->is_array())
+    status["history"] = std::move(*known);
+}
+
 // The words of a leader (LeaderState) and of its nodes, for the only node of a job.
 struct StateWords {
   std::string_view job;
@@ -65,12 +70,13 @@ StateWords words_of(elastic::GroupState state) {
 
 }  // namespace
 
-std::string leader_status(std::string_view status, int max_restarts, std::string_view progress) {
-  auto parsed = parse_json(status);
-  if (!parsed) return std::string(status);  // longer than what we read back: better than nothing
-  (*parsed)["max_restarts"] = max_restarts;
+std::string leader_status(const LeaderFacts& facts) {
+  auto parsed = parse_json(facts.leader);
+  if (!parsed) return facts.leader;  // longer than what we read back: better than nothing
+  (*parsed)["max_restarts"] = facts.max_restarts;
   number_ranks((*parsed)["nodes"]);
-  add_progress(*parsed, progress);
+  add_progress(*parsed, facts.progress);
+  add_history(*parsed, facts.history);
   if (const auto step = parsed->find("step"); step != parsed->end()) {
     if (!parsed->contains("progress")) (*parsed)["progress"]["step"] = *step;
     parsed->erase("step");
@@ -82,11 +88,13 @@ std::string follower_status(const FollowerFacts& facts) {
   nlohmann::json status;
   status["run_id"] = facts.run_id;
   status["node"] = facts.node;
+  status["state"] = facts.state;
   if (facts.leader_at) status["leader_at"] = *facts.leader_at;
   status["reason"] = facts.reason;
   status["round"] = facts.last.round;
   status["round_nodes"] = facts.last.node_count;
   status["restarts_used"] = facts.last.budget.restarts_used;
+  add_progress(status, facts.progress);
   return dump_json(status);
 }
 
@@ -120,6 +128,7 @@ std::string single_node_status(const SingleNodeFacts& facts) {
   status["nodes"] = nlohmann::json::array({std::move(node)});
   status["node_total"] = 1;
   add_progress(status, facts.progress);
+  add_history(status, facts.history);
   return dump_json(status);
 }
 

@@ -10,10 +10,11 @@
 //    "first_rank" (-1 = not known), "state", "connected", "suspect", "leaving", "silent_s"}],
 //    "node_total" (may be more than are listed), "progress": {"rank", "step", "total", "epoch",
 //    "metrics", "rate", "percent", "eta_s", "unmoved_s"} (absent: nobody has said how far it is;
-//    what is not known is absent in it, too)}
+//    what is not known is absent in it, too), "history": [{"time", "round", "cause", "reason",
+//    "total_s", "phases": {...}}] (the restart timeline, the oldest first)}
 // From any other agent:
-//   {"run_id", "node", "leader_at" ("host:port" to ask; absent = not known), "reason", "round",
-//    "round_nodes", "restarts_used"}
+//   {"run_id", "node", "state" (of its membership), "leader_at" ("host:port" to ask; absent = not
+//    known), "reason", "round", "round_nodes", "restarts_used", "progress" (of its own workers)}
 #pragma once
 
 #include <optional>
@@ -26,11 +27,17 @@
 
 namespace muster::launcher {
 
-/// `status` (Leader::status_json) with what the leader itself does not know: the budget, the first
-/// rank of each node, and what the workers of its node say of how far they are (as JSON; "" =
-/// nothing, then the step that the job is known to have made stands for it).
-[[nodiscard]] std::string leader_status(std::string_view status, int max_restarts,
-                                        std::string_view progress = "");
+/// A leader's own word, and what it does not know itself.
+struct LeaderFacts {
+  std::string leader;  ///< Leader::status_json
+  int max_restarts = 0;
+  /// What the workers of its node say of how far they are, as JSON; "" = nothing, then the step
+  /// that the job is known to have made stands for it.
+  std::string progress = {};
+  std::string history = {};  ///< JobTimeline::json; "" = there is none
+};
+/// All of it, with the first rank of each node.
+[[nodiscard]] std::string leader_status(const LeaderFacts& facts);
 
 /// An agent that does not lead.
 struct FollowerFacts {
@@ -39,6 +46,8 @@ struct FollowerFacts {
   std::optional<std::string> leader_at;  ///< "host:port", as this agent would dial it
   std::string reason;                    ///< why it does not lead
   rendezvous::LastRound last;
+  std::string state = {};     ///< of its membership (MemberState)
+  std::string progress = {};  ///< of its own workers, as JSON; "" = they have said nothing
 };
 [[nodiscard]] std::string follower_status(const FollowerFacts& facts);
 
@@ -54,6 +63,7 @@ struct SingleNodeFacts {
   elastic::GroupState state = elastic::GroupState::kIdle;
   std::string verdict;        ///< reason of the last restart; "" = there was none
   std::string progress = {};  ///< as JSON; "" = nobody has said how far it is
+  std::string history = {};   ///< JobTimeline::json; "" = there is none
 };
 [[nodiscard]] std::string single_node_status(const SingleNodeFacts& facts);
 

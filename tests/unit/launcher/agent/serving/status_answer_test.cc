@@ -15,9 +15,9 @@ nlohmann::json parsed(const std::string& text) {
 }
 
 TEST(StatusAnswerTest, EachNodeGetsItsFirstRank) {
-  const auto status = parsed(leader_status(R"({"nodes": [{"node_rank": 2, "workers": 1},
+  const auto status = parsed(leader_status({.leader = R"({"nodes": [{"node_rank": 2, "workers": 1},
       {"node_rank": 0, "workers": 4}, {"node_rank": -1, "workers": 2}, {"node_rank": 1, "workers": 2}]})",
-                                           3));
+                                            .max_restarts = 3}));
   EXPECT_EQ(status["max_restarts"], 3);
   EXPECT_EQ(status["nodes"][0]["first_rank"], 6);
   EXPECT_EQ(status["nodes"][1]["first_rank"], 0);
@@ -26,19 +26,28 @@ TEST(StatusAnswerTest, EachNodeGetsItsFirstRank) {
 }
 
 TEST(StatusAnswerTest, TheLeadersNodeTellsTheProgressElseTheStepOfTheOthersStandsForIt) {
-  constexpr std::string_view kStatus = R"({"nodes": [], "step": 7})";
-  const auto own = parsed(leader_status(kStatus, 0, R"({"rank":0,"step":9,"metrics":{}})"));
+  const std::string status = R"({"nodes": [], "step": 7})";
+  const auto own =
+      parsed(leader_status({.leader = status, .progress = R"({"rank":0,"step":9,"metrics":{}})"}));
   EXPECT_EQ(own["progress"], parsed(R"({"rank":0,"step":9,"metrics":{}})"));
   EXPECT_FALSE(own.contains("step"));
-  EXPECT_EQ(parsed(leader_status(kStatus, 0))["progress"], parsed(R"({"step":7})"));
-  EXPECT_FALSE(parsed(leader_status(R"({"nodes": []})", 0)).contains("progress"));
+  EXPECT_EQ(parsed(leader_status({.leader = status}))["progress"], parsed(R"({"step":7})"));
+  EXPECT_FALSE(parsed(leader_status({.leader = R"({"nodes": []})"})).contains("progress"));
 }
 
 TEST(StatusAnswerTest, BehindAMissingNodeRanksAreNotKnown) {
   const auto status = parsed(leader_status(
-      R"({"nodes": [{"node_rank": 0, "workers": 2}, {"node_rank": 2, "workers": 2}]})", 0));
+      {.leader =
+           R"({"nodes": [{"node_rank": 0, "workers": 2}, {"node_rank": 2, "workers": 2}]})"}));
   EXPECT_EQ(status["nodes"][0]["first_rank"], 0);
   EXPECT_EQ(status["nodes"][1]["first_rank"], -1);
+}
+
+TEST(StatusAnswerTest, TheRestartTimelineIsInIt) {
+  const std::string history = R"([{"cause":"lost","total_s":1.5}])";
+  const auto status = parsed(leader_status({.leader = R"({"nodes": []})", .history = history}));
+  EXPECT_EQ(status["history"], parsed(history));
+  EXPECT_FALSE(parsed(leader_status({.leader = R"({"nodes": []})"})).contains("history"));
 }
 
 TEST(StatusAnswerTest, AFollowerPointsToItsLeaderIfItHasOne) {

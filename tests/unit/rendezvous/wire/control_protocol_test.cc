@@ -79,7 +79,8 @@ std::vector<Message> one_of_each() {
           RosterPart{1, 16, assign.roster},
           Decided{4, {true, "the chief (rank 0) succeeded"}},
           LoneFailure{4, 2, 3, "exit code 3"},
-          MayRestart{4, 2, 3, true, 1500, "restart 1 of 3 in 1.5 s", join.budget}};
+          MayRestart{4, 2, 3, true, 1500, "restart 1 of 3 in 1.5 s", join.budget},
+          Quit{"the end was asked for by 'desk'"}};
 }
 
 TEST(ControlProtocol, EveryMessageSurvivesItsFrame) {

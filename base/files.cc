@@ -62,7 +62,8 @@ Result<std::string> read_all(int fd, const std::string& path, size_t limit_bytes
   char chunk[4096];
   // A large file is refused before it is read. Files of the kernel claim to have one page.
   struct stat file {};
-  if (fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_size > off_t{sizeof chunk}) {
+  const bool is_sized = fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_size > 0;
+  if (is_sized && file.st_size > off_t{sizeof chunk}) {
     const auto size = static_cast<size_t>(file.st_size);
     if (size > limit_bytes) return too_large(path, limit_bytes);
     content.reserve(size);
@@ -78,6 +79,9 @@ Result<std::string> read_all(int fd, const std::string& path, size_t limit_bytes
     if (got == 0) return content;
     content.append(chunk, static_cast<size_t>(got));
     if (content.size() > limit_bytes) return too_large(path, limit_bytes);
+    // Of a file that claims to have a size less means its end. Those of procfs claim none, and end
+    // a read where it suits them.
+    if (is_sized && static_cast<size_t>(got) < sizeof chunk) return content;
   }
 }
 

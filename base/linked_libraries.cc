@@ -6,6 +6,7 @@
 #include <http_parser.h>
 #include <openssl/crypto.h>
 #include <spdlog/version.h>
+#include <sqlite3.h>
 #include <zlib.h>
 #include <nlohmann/detail/abi_macros.hpp>
 #include <tl/expected.hpp>
@@ -32,6 +33,7 @@ std::vector<LinkedLibrary> linked_libraries() {
           {"c-ares", ares_version(nullptr)},
           {"http-parser", three(parser >> 16U & 0xffU, parser >> 8U & 0xffU, parser & 0xffU)},
           {"zlib", zlibVersion()},
+          {"SQLite", SQLITE_VERSION},
           {"JSON for Modern C++", three(NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
                                         NLOHMANN_JSON_VERSION_PATCH)},
           {"spdlog", three(SPDLOG_VER_MAJOR, SPDLOG_VER_MINOR, SPDLOG_VER_PATCH)},

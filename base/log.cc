@@ -40,7 +40,7 @@ struct Logger {
   std::shared_ptr<FunctionSink> sink = std::make_shared<FunctionSink>();
   spdlog::logger logger{"muster", sink};
   Format format = Format::kText;
-  std::string node;
+  Place place;
   std::function<void(const Event&)> recorder;
   bool records = false;  // the recorder is at work
   Logger() {
@@ -108,7 +108,8 @@ std::string as_text(WallTime time, Level level, std::string_view event,
   line += ' ';
   line += event;
   for (const Field& field : fields) {
-    if (field.value.empty() || field.kind == Field::Kind::kLines) continue;
+    const bool shown = field.kind == Field::Kind::kText || field.kind == Field::Kind::kLiteral;
+    if (field.value.empty() || !shown) continue;
     line += ' ';
     line += field.key;
     line += '=';
@@ -129,12 +130,22 @@ nlohmann::json json_value(const Field& field) {
   return number.is_discarded() ? nlohmann::json(one_line(field.value)) : number;  // "inf" is none
 }
 
-std::string as_json(WallTime time, Level level, const std::string& node, std::string_view event,
+std::string as_json(WallTime time, Level level, const Place& place, std::string_view event,
                     std::initializer_list<Field> fields) {
   nlohmann::json object{
       {"time", format_utc_ms(time)}, {"level", level_word(level)}, {"event", event}};
-  if (!node.empty()) object["node"] = one_line(node);
-  for (const Field& field : fields) object[std::string(field.key)] = json_value(field);
+  const std::pair<const char*, const std::string*> kHead[] = {
+      {"job", &place.job}, {"run_id", &place.run_id}, {"node", &place.node}};
+  for (const auto& [key, value] : kHead) {
+    if (!value->empty()) object[key] = one_line(*value);
+  }
+  for (const Field& field : fields) {
+    const std::string key(field.key);
+    auto value = json_value(field);
+    const auto said = object.find(key);
+    if (said != object.end() && *said == value) continue;
+    object[said == object.end() ? key : "event_" + key] = std::move(value);
+  }
   return dump_json(object);
 }
 
@@ -159,6 +170,12 @@ Field Field::of_json(std::string_view field_key, const std::string& json) {
   return field;
 }
 
+Field Field::for_programs(std::string_view field_key, uint64_t number) {
+  Field field(field_key, number);
+  field.kind = Kind::kQuiet;
+  return field;
+}
+
 std::string json_of(const Field& field) { return dump_json(json_value(field)); }
 
 void write(Level level, std::string_view event, std::initializer_list<Field> fields) {
@@ -167,7 +184,7 @@ void write(Level level, std::string_view event, std::initializer_list<Field> fie
   if (!log.logger.should_log(to_spdlog(level))) return;
   const WallTime now = SystemClock().wall_now();
   const std::string line = log.format == Format::kJson
-                               ? as_json(now, level, log.node, event, fields)
+                               ? as_json(now, level, log.place, event, fields)
                                : as_text(now, level, event, fields);
   log.logger.log(to_spdlog(level), spdlog::string_view_t(line));
 }
@@ -186,7 +203,7 @@ void set_format(Format format) { instance().format = format; }
 
 Format format() { return instance().format; }
 
-void set_node(std::string node) { instance().node = std::move(node); }
+void set_place(Place place) { instance().place = std::move(place); }
 
 std::optional<Level> parse_level(std::string_view text) {
   const std::string word = to_lower(text);

@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <optional>
@@ -27,7 +28,7 @@ enum class Format { kText, kJson };
 /// number, a bool true or false, lines a list, all else a string. The text log leaves out what is
 /// empty, and lists of lines: the report shows them.
 struct Field {
-  enum class Kind { kText, kLiteral, kLines };
+  enum class Kind { kText, kLiteral, kLines, kQuiet };
   template <typename T>
   Field(std::string_view field_key, const T& field_value)
       : key(field_key),
@@ -38,6 +39,8 @@ struct Field {
   Field(std::string_view field_key, const std::vector<std::string>& lines);
   /// `json` is the value as it stands in JSON, of an object for one.
   [[nodiscard]] static Field of_json(std::string_view field_key, const std::string& json);
+  /// A number that the text log leaves out, because its other words say it.
+  [[nodiscard]] static Field for_programs(std::string_view field_key, uint64_t number);
   std::string_view key;
   std::string value;
   Kind kind = Kind::kText;
@@ -64,8 +67,15 @@ inline void error(std::string_view event, std::initializer_list<Field> fields) {
 void set_level(Level level);
 void set_format(Format format);
 [[nodiscard]] Format format();
-/// Of every JSON line without a `node` of its own; "" = none.
-void set_node(std::string node);
+/// What all lines of JSON have in common, as those of the journal do; "" = not known.
+struct Place {
+  std::string job;
+  std::string run_id;
+  std::string node;
+};
+/// From now on. An event's own field of such a name is left out if it says the same, else it is
+/// called event_NAME.
+void set_place(Place place);
 /// "debug", "info", "warning"/"warn", "error"/"critical", "off", any case (torchrun's LOGLEVEL).
 /// None: unknown.
 [[nodiscard]] std::optional<Level> parse_level(std::string_view text);

@@ -75,6 +75,7 @@ Result<std::string> RecordedFiles::read(const std::string& path, size_t limit_by
     if (got == 0) return content;
     content.append(chunk, static_cast<size_t>(got));
     if (content.size() > limit_bytes) return too_large;
+    if (std::cmp_equal(content.size(), file.st_size)) return content;
   }
 }
 

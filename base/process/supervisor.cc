@@ -111,26 +111,38 @@ void Supervisor::continue_sweep() {
 }
 
 void Supervisor::reap() {
-  while (auto reaped = host_.reap()) {
-    if (workers_.contains(reaped->pid)) {
-      worker_ended(*reaped);
-    } else {
-      std::erase(spared_, reaped->pid);
-      if (reaped->spawned_by_us && callbacks_.other_exited) callbacks_.other_exited(*reaped);
-    }
+  while (const auto reaped = host_.reap()) take(*reaped);
+  std::ranges::stable_partition(
+      ended_, [](const WorkerExit& exit) { return exit.status.signal == SIGKILL; });
+  while (!ended_.empty()) {
+    const WorkerExit exit = ended_.front();
+    ended_.pop_front();
+    callbacks_.worker_exited(exit);
   }
   if (sweeping_) continue_sweep();
   if (awaiting_ && !await_rest() && rest_signal_ != 0) (void)terminate_rest(rest_signal_);
 }
 
-void Supervisor::worker_ended(const Reaped& reaped) {
+void Supervisor::take(const Reaped& reaped) {
+  if (workers_.contains(reaped.pid)) {
+    ended_.push_back(take_worker(reaped));
+    return;
+  }
+  std::erase(spared_, reaped.pid);
+  if (reaped.spawned_by_us && callbacks_.other_exited) callbacks_.other_exited(reaped);
+}
+
+WorkerExit Supervisor::take_worker(const Reaped& reaped) {
   const auto found = workers_.find(reaped.pid);
   const Worker worker = found->second;
   workers_.erase(found);
-  callbacks_.worker_exited({worker.local_rank, reaped.pid, reaped.status,
-                            stop_signal_of(worker.stop_signals, reaped.status), worker.killed,
-                            loop_.now() - worker.started,
-                            ended_by(worker.passed_on, reaped.status)});
+  return {worker.local_rank,
+          reaped.pid,
+          reaped.status,
+          stop_signal_of(worker.stop_signals, reaped.status),
+          worker.killed,
+          loop_.now() - worker.started,
+          ended_by(worker.passed_on, reaped.status)};
 }
 
 }  // namespace muster

@@ -3,6 +3,7 @@
 // business.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -75,10 +76,13 @@ class Supervisor {
   void spare(pid_t pid) { spared_.push_back(pid); }
 
   /// Takes every child that ended, orphans too; call it on SIGCHLD. The only place in the program
-  /// that reaps.
+  /// that reaps. Workers are told of after all are taken, so that nobody is stopped who has ended
+  /// already. The kernel does not say which of them ended first. One that got SIGKILL is told of
+  /// first: it did not end because of another one.
   void reap();
 
-  [[nodiscard]] size_t running() const { return workers_.size(); }
+  /// Those that worker_exited was not called for yet.
+  [[nodiscard]] size_t running() const { return workers_.size() + ended_.size(); }
   /// Every descendant but those that are spared.
   [[nodiscard]] std::vector<Descendant> descendants() const { return host_.descendants(spared_); }
   /// Of the rank process while it runs.
@@ -93,12 +97,14 @@ class Supervisor {
     std::vector<int> passed_on;
   };
   void continue_sweep();
-  void worker_ended(const Reaped& reaped);
+  void take(const Reaped& reaped);
+  [[nodiscard]] WorkerExit take_worker(const Reaped& reaped);
 
   Loop& loop_;
   ProcessHost& host_;
   SupervisorCallbacks callbacks_;
   std::map<pid_t, Worker> workers_;  // rank processes not yet reaped
+  std::deque<WorkerExit> ended_;     // reaped and not yet told
   std::vector<pid_t> spared_;
   ToldProcesses told_;  // that got a stop signal
   bool awaiting_ = false;

@@ -6,6 +6,7 @@ saves a checkpoint after each epoch, and everybody starts from the newest one.
 """
 import argparse
 import gzip
+import math
 import os
 import signal
 
@@ -14,8 +15,15 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
+try:
+    from muster_progress import report  # ../progress has it: how far the training is, for whoever asks Muster
+except ImportError:
+    def report(**_said):
+        pass
+
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data", "digits.csv.gz")
 TEST_IMAGES = 360
+BATCH = 32  # images, of each rank
 
 
 def load_digits():
@@ -46,11 +54,12 @@ def resume(path, model, optimizer):
 
 
 def train(model, loader, optimizer, after_batch):
-    for images, labels in loader:
+    for batch, (images, labels) in enumerate(loader, 1):
         optimizer.zero_grad()
-        torch.nn.functional.cross_entropy(model(images), labels).backward()
+        loss = torch.nn.functional.cross_entropy(model(images), labels)
+        loss.backward()
         optimizer.step()
-        after_batch()
+        after_batch(batch, loss.item())
 
 
 @torch.no_grad()
@@ -81,18 +90,25 @@ def main():
     first = dist.get_rank() == 0
     train_set, test_set = load_digits()
     sampler = DistributedSampler(train_set)
-    loader = DataLoader(train_set, batch_size=32, sampler=sampler)
+    loader = DataLoader(train_set, batch_size=BATCH, sampler=sampler)
     model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10))
     optimizer = torch.optim.Adam(model.parameters(), lr=0.005)
     start = resume(options.checkpoint, model, optimizer)
     if first and start:
         print(f"resumed after epoch {start}", flush=True)
 
+    def after_batch(batch, loss):
+        maybe_die(options, epoch)
+        done = min(batch * dist.get_world_size(), steps)
+        report(step=(epoch - 1) * steps + done, total=options.epochs * steps, epoch=epoch - 1 + done / steps, loss=loss)
+
+    # A batch of any rank is a step here, so that the count does not depend on how many ranks there are.
+    steps = math.ceil(len(train_set) / BATCH)
     # Built after resume(): it waits for all ranks, so nobody can save before everybody has read.
     parallel = DistributedDataParallel(model)
     for epoch in range(start + 1, options.epochs + 1):
         sampler.set_epoch(epoch)
-        train(parallel, loader, optimizer, lambda: maybe_die(options, epoch))
+        train(parallel, loader, optimizer, after_batch)
         if first:
             # Saved before anybody hears of it.
             if options.checkpoint:

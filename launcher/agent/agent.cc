@@ -136,6 +136,7 @@ Status Agent::start() {
                           {"port", store_->address().to_string()},
                           {"workers", group_.plan().local_world_size()},
                           {"max_restarts", options.max_restarts},
+                          {"leads", true},  // it speaks for the job (launcher/sidecar)
                           {"command", group_.plan().command_line()},
                           {"notes", join(group_.plan().notices(), "; ")}});
   warn_of_few_descriptors(context_.setup.fd_limit, group_.plan().local_world_size(),

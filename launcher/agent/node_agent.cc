@@ -206,6 +206,7 @@ void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
       {"attempt", assign.attempt},
       {"node_rank", assign.node_rank},
       {"nodes", assign.node_count},
+      {"leads", leads},
       {"first_rank", assign.rank_offset},
       {"world_size", assign.world_size},
       {"store", assign.master_host + ":" + std::to_string(assign.master_port)}};

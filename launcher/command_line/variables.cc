@@ -8,6 +8,7 @@
 #include "launcher/frameworks/pytorch.h"
 #include "launcher/frameworks/xgboost.h"
 #include "launcher/progress/progress_watch.h"
+#include "launcher/progress/trainer_door.h"
 #include "mpi/launch/launched_rank.h"
 #include "mpi/rank/rank_variables.h"
 #include "mpi/rsh/rsh_environment.h"
@@ -65,6 +66,10 @@ constexpr VariableRow kRows[] = {
      "where @record leaves the exception; an agent below another agent leaves its report there"},
     {kProgressSocketVariable, kWorkers, kScript,
      "a unix datagram socket where this worker may say how far it is (docs/observability.md)"},
+    {kTrainerUrlVariable, "the Trainer; the agent, for workers", "the agent, scripts",
+     "with --report trainjob workers get one of the agent's own: what they post is progress"},
+    {kTrainerTokenVariable, "the Trainer; the agent, for workers", "the agent, scripts",
+     "the same: the path of a token"},
     {"TORCHELASTIC_SIGNALS_TO_HANDLE", kWorkers, kTorch, "--signals-to-handle"},
     {"TORCH_NCCL_ASYNC_ERROR_HANDLING", kWorkers, kTorch,
      "1 unless you set it: a failed collective ends the process"},

@@ -37,6 +37,7 @@ struct ContractGap {
 
 struct Contract {
   std::string_view controller;  ///< "mpi-operator"
+  std::string job = {};         ///< what it calls the job; "" = unknown
   std::vector<ContractValue> values;
   std::vector<ContractGap> gaps;
   /// The nodes with ranks and their slots, where the controller says them; by name as it writes it.

@@ -26,7 +26,8 @@ Contract as_worker(Contract contract, const PodFacts& pod) {
                                   "' is not JOB-worker-N, so the launcher's is not known"});
     return contract;
   }
-  const std::string launcher = std::string(label.substr(0, infix)) + std::string(kLauncherSuffix);
+  contract.job = std::string(label.substr(0, infix));
+  const std::string launcher = contract.job + std::string(kLauncherSuffix);
   contract.values.push_back({flag::kRdzvEndpoint, sibling_of(own_full_name(pod), launcher),
                              contract_source(contract, "own name")});
   return contract;
@@ -43,7 +44,13 @@ std::optional<Contract> read_mpi_operator(const PodFacts& pod) {
   contract.secret_file = find_mounted_key(pod.files);
   contract.values.push_back({flag::kFramework, "mpi", contract_source(contract, kRole)});
   if (role == "worker") return as_worker(std::move(contract), pod);
-  if (role == "launcher") return with_operator_hostfile(std::move(contract), pod);
+  if (role == "launcher") {
+    // JOB-launcher, and something behind it where the pod has no host name of its own.
+    const std::string_view label = first_label(pod.host_name);
+    const size_t suffix = label.rfind(kLauncherSuffix);
+    if (suffix != std::string_view::npos) contract.job = std::string(label.substr(0, suffix));
+    return with_operator_hostfile(std::move(contract), pod);
+  }
   contract.gaps.push_back({flag::kMpiRole, std::string(kRole) + " '" + std::string(*role) +
                                                "' is neither launcher nor worker"});
   return contract;

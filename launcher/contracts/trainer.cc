@@ -36,6 +36,7 @@ std::optional<Contract> read_trainer_mpi(const PodFacts& pod) {
   contract.controller = "Kubeflow Trainer";
   contract.secret_file = find_mounted_key(pod.files);
   if (label.ends_with(kLauncherSuffix) && environment.has(kHostfileVariable)) {
+    contract.job = std::string(label.substr(0, label.size() - kLauncherSuffix.size()));
     contract.values.push_back(
         {flag::kFramework, "mpi", contract_source(contract, kHostfileVariable)});
     return with_operator_hostfile(std::move(contract), pod);
@@ -44,7 +45,8 @@ std::optional<Contract> read_trainer_mpi(const PodFacts& pod) {
   const bool is_node = infix != std::string_view::npos && infix > 0;
   if (!is_node || contract.secret_file.empty()) return std::nullopt;
   const std::string source = contract_source(contract, "own name and " + contract.secret_file);
-  const std::string launcher = std::string(label.substr(0, infix)) + std::string(kLauncherSuffix);
+  contract.job = std::string(label.substr(0, infix));
+  const std::string launcher = contract.job + std::string(kLauncherSuffix);
   contract.values.push_back({flag::kFramework, "mpi", source});
   contract.values.push_back({flag::kMpiRole, "worker", source});
   contract.values.push_back({flag::kRdzvEndpoint, sibling_of(own_full_name(pod), launcher),

@@ -127,6 +127,9 @@ std::optional<Contract> read_volcano(const PodFacts& pod) {
   Contract contract;
   contract.controller = "Volcano";
   contract.says_slots = false;
+  // JOB-TASK-INDEX.JOB: the headless Service is called as the job is.
+  const auto labels = split(tasks.begin()->second.hosts.front(), '.');
+  if (labels.size() > 1) contract.job = std::string(labels[1]);
   contract.secret_file = find_mounted_key(pod.files);
   if (pod.environment.has(kWorkersOfMpi)) {
     contract.values.push_back({flag::kFramework, "mpi", contract_source(contract, kWorkersOfMpi)});

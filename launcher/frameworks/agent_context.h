@@ -4,9 +4,11 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/environment.h"
+#include "base/environment_plan.h"
 #include "base/files.h"
 #include "base/loop.h"
 #include "base/process.h"
@@ -48,6 +50,8 @@ struct AgentContext {
   ProgressWatch* progress = nullptr;   ///< hears how far the workers are; null = nobody does
   JobTimeline* timeline = nullptr;     ///< hears where the job's time goes; null = nobody does
   const Contract* contract = nullptr;  ///< of the controller that made this pod; null = none
+  std::vector<PlannedVariable> worker_variables = {};  ///< that workers get besides the plan's
+  pid_t sidecar = 0;  ///< child that reports, and is no worker's; it ends after the job. 0 = none
   std::function<void(const std::string&)> renamed = {};  ///< told of another `node`, for the log
 };
 

@@ -1,6 +1,7 @@
 #include "launcher/journal/journal_file.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -228,12 +229,29 @@ Status JournalFile::rotate(std::string_view first) {
   return {};
 }
 
+namespace {
+
+// A sidecar that looks whether an agent lives (sidecar_files.h) shares the lock for a moment.
+bool take_lock(int fd) {
+  constexpr int kTries = 20;
+  for (int i = 0; i < kTries; ++i) {
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
+    // Another agent shares it with nobody.
+    if (errno != EWOULDBLOCK || flock(fd, LOCK_SH | LOCK_NB) != 0) return false;
+    (void)::poll(nullptr, 0, 1);  // a millisecond, at the start of the agent
+  }
+  errno = EWOULDBLOCK;
+  return false;
+}
+
+}  // namespace
+
 Result<UniqueFd> lock_journal(const std::string& folder) {
   auto opened = open_folder(folder);
   if (!opened) return named(std::move(opened).error(), folder);
   UniqueFd lock(openat(opened->get(), kLock, O_RDWR | O_CLOEXEC | O_CREAT | kCareful, kMode));
   if (!lock.is_open()) return named(os_error(std::string("open '") + kLock + "'"), folder);
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
+  if (take_lock(lock.get())) return lock;
   if (errno == EWOULDBLOCK) {
     return Error{Code::kConfig, 0,
                  "--run-dir " + folder + ": another agent writes its journal there"};

@@ -83,7 +83,8 @@ std::optional<std::string_view> said_by_head(const JournalPlace& place, std::str
 
 void add(LineWriter& line, const JournalPlace& place, const log::Field& field) {
   if (field.value.empty()) return;
-  const bool literal = field.kind == log::Field::Kind::kLiteral;
+  const bool literal =
+      field.kind == log::Field::Kind::kLiteral || field.kind == log::Field::Kind::kQuiet;
   if (!literal && std::ranges::find(kNumbers, field.key) != kNumbers.end()) return;
   const auto said = said_by_head(place, field.key);
   if (said && *said == field.value) return;

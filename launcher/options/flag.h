@@ -69,6 +69,7 @@ inline constexpr Flag kSignalsToHandle{"signals-to-handle"};
 inline constexpr Flag kLogDir{"log-dir"};
 inline constexpr Flag kRunDir{"run-dir"};
 inline constexpr Flag kStatusPort{"status-port"};
+inline constexpr Flag kReport{"report"};
 inline constexpr Flag kRedirects{"redirects"};
 inline constexpr Flag kTee{"tee"};
 inline constexpr Flag kLogLinePrefixTemplate{"log-line-prefix-template"};

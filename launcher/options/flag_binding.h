@@ -39,6 +39,11 @@ inline FabricOptions& part_of<FabricOptions>(Options& options) {
 }
 
 template <>
+inline ReportOptions& part_of<ReportOptions>(Options& options) {
+  return options.report;
+}
+
+template <>
 inline PlainOptions& part_of<PlainOptions>(Options& options) {
   return options.framework.plain;
 }
@@ -93,9 +98,12 @@ inline constexpr std::array<std::string_view, 0> kAnyWord = {};
 /// values.
 template <auto kField, auto kParse, const auto& kWords = kAnyWord>
 inline constexpr FlagBinding to{fill_field<kField, kParse>, kWords};
+/// The same of a flag that may be given several times.
+template <auto kField, auto kParse>
+inline constexpr FlagBinding to_all{fill_field<kField, kParse>, {}, true};
 /// The parser makes a struct of two members for two fields.
 template <auto kFirst, auto kSecond, auto kParse>
-inline constexpr FlagBinding to_both{fill_both<kFirst, kSecond, kParse>, {}};
+inline constexpr FlagBinding to_both{fill_both<kFirst, kSecond, kParse>, {}, false};
 /// The field is one of an array of Choice.
 template <auto kField, const auto& kChoices>
 inline constexpr FlagBinding one_of{fill_field<kField, parse_choice<kChoices>>, kNamesOf<kChoices>};

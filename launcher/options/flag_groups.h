@@ -13,6 +13,7 @@ extern const FlagGroup kJobFlags;          ///< job_flags.cc
 extern const FlagGroup kRendezvousFlags;   ///< rendezvous_flags.cc
 extern const FlagGroup kFailureFlags;      ///< failure_flags.cc
 extern const FlagGroup kOutputFlags;       ///< output_flags.cc
+extern const FlagGroup kReportFlags;       ///< report_flags.cc
 extern const FlagGroup kPlacementFlags;    ///< program_flags.cc
 extern const FlagGroup kFabricFlags;       ///< fabric_flags.cc
 extern const FlagGroup kIgnoredFlags;      ///< program_flags.cc

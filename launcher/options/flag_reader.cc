@@ -44,11 +44,11 @@ std::string FlagReader::label(Flag flag) const {
 
 bool FlagReader::is_foreign(const FlagRow& row, Options& options) {
   const GivenValue* const given = find(row.flag());
-  if (row.foreign_word.empty() || given == nullptr || given->source != row.other_variable)
-    return false;
+  if (row.foreign.complaint.empty() || given == nullptr) return false;
+  if (given->source != row.other_variable && given->source != row.foreign.variable) return false;
   if (row.into.fill(options, given->text)) return false;
   const std::string value(fallback(row.flag()));
-  warn(given->source + " '" + given->text + "' " + std::string(row.foreign_word) + ", using " +
+  warn(given->source + " '" + given->text + "' " + std::string(row.foreign.complaint) + ", using " +
        value);
   derive(row.flag(), value, "default");
   return true;

@@ -12,8 +12,8 @@ namespace {
 
 constexpr const FlagGroup* kGroups[] = {&kProgramFlags, &kFrameworkFlags,  &kMpiFlags,
                                         &kJobFlags,     &kRendezvousFlags, &kFailureFlags,
-                                        &kOutputFlags,  &kPlacementFlags,  &kFabricFlags,
-                                        &kIgnoredFlags, &kInformationFlags};
+                                        &kOutputFlags,  &kReportFlags,     &kPlacementFlags,
+                                        &kFabricFlags,  &kIgnoredFlags,    &kInformationFlags};
 
 std::string variable_name(std::string_view prefix, std::string_view flag_name) {
   std::string text = to_upper(flag_name);

@@ -37,6 +37,13 @@ struct FlagBinding {
   /// and the flag's name. Null: code that concerns several flags reads it.
   Status (*fill)(Options& options, std::string_view text) = nullptr;
   std::span<const std::string_view> words = {};  ///< the values there are; empty = others, too
+  bool repeats = false;  ///< each time adds to what was given before, with a line end between
+};
+
+/// Of a flag whose weakest variables belong to other programs as well.
+struct Foreign {
+  std::string_view complaint = {};  ///< about a wrong value of them; "" = that is an error
+  std::string_view variable = {};   ///< one more, weaker than other_variable; "" = none
 };
 
 /// Why a flag does nothing here. Whoever gives it is warned.
@@ -55,13 +62,12 @@ struct FlagRow {
   std::string_view other_variable = {};  ///< one more variable, the weakest; "" = none
   std::string_view fallback = {};        ///< default as text; "" = none
   std::optional<std::string_view> torchrun_fallback = {};  ///< if torchrun's own default differs
-  std::string_view placeholder = {};   ///< of the value, for people; "" = takes no value
-  FlagBinding into = {};               ///< parser, and the field that it fills
-  bool fallback_counts = true;         ///< false: it is shown, but fills nothing if nobody gave it
-  std::string_view foreign_word = {};  ///< complaint about a wrong value of other_variable, which
-                                       ///< belongs to other programs as well; "" = it is an error
-  NoEffect no_effect = {};             ///< of a flag that does nothing here
-  std::string_view help = {};          ///< one line
+  std::string_view placeholder = {};  ///< of the value, for people; "" = takes no value
+  FlagBinding into = {};              ///< parser, and the field that it fills
+  bool fallback_counts = true;        ///< false: it is shown, but fills nothing if nobody gave it
+  Foreign foreign = {};               ///< of a flag of which other programs know
+  NoEffect no_effect = {};            ///< of a flag that does nothing here
+  std::string_view help = {};         ///< one line
 
   [[nodiscard]] constexpr Flag flag() const { return Flag(name); }
 };

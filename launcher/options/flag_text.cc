@@ -43,7 +43,9 @@ std::string remark(const FlagRow& row, Dialect dialect) {
   if (!value.empty() && row.no_effect.why.empty()) {
     parts.push_back(fmt::format("default {}", value));
   }
-  if (!row.other_variable.empty()) parts.push_back(fmt::format("variable {}", row.other_variable));
+  for (const std::string_view name : {row.other_variable, row.foreign.variable}) {
+    if (!name.empty()) parts.push_back(fmt::format("variable {}", name));
+  }
   return parts.empty() ? "" : " (" + join(parts, ", ") + ")";
 }
 
@@ -75,7 +77,8 @@ std::string markdown_row(const FlagRow& row) {
                         std::string(row.placeholder));
   std::vector<std::string> variables;
   for (const std::string& name :
-       {muster_variable(row), torchrun_variable(row), std::string(row.other_variable)}) {
+       {muster_variable(row), torchrun_variable(row), std::string(row.other_variable),
+        std::string(row.foreign.variable)}) {
     if (!name.empty()) variables.push_back(markdown_code(name));
   }
   return fmt::format("| {} | {} | {} | {} |\n", flag, row.help, markdown_default(row),

@@ -148,8 +148,9 @@ Status Scanner::apply(const Spelled& spelled) {
   if (row.kind == FlagKind::kRequest) {
     raw_.request = FlagRequest{row.flag(), *std::move(text)};
   } else {
-    raw_.given[row.flag()] = {*std::move(text), SourceKind::kCommandLine,
-                              std::string(kCommandLine)};
+    GivenValue& given = raw_.given[row.flag()];
+    if (row.into.repeats && !given.text.empty()) *text = given.text + "\n" + *text;
+    given = {*std::move(text), SourceKind::kCommandLine, std::string(kCommandLine)};
   }
   return {};
 }
@@ -204,7 +205,7 @@ Result<std::optional<GivenValue>> read_variables(const FlagRow& row, VariableFam
                                                  const Environment& environment) {
   const std::string names[] = {families.muster ? muster_variable(row) : "",
                                families.torchrun ? torchrun_variable(row) : "",
-                               std::string(row.other_variable)};
+                               std::string(row.other_variable), std::string(row.foreign.variable)};
   for (const std::string& name : names) {
     if (name.empty()) continue;
     auto value = read_variable(row, name, environment);

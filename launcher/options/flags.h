@@ -53,9 +53,9 @@ struct RawFlags {
 };
 
 /// Reads `words` (argv without the program's name and verb) and then, for what they leave open,
-/// MUSTER_<FLAG>, PET_<FLAG> and the row's other variable. The last of repeated flags wins. An
-/// empty variable is true for a switch and unset for a value (torchrun dies of either); what
-/// Kubernetes says of a Service (service_variables.h) is unset. One literal
+/// MUSTER_<FLAG>, PET_<FLAG> and the row's other variable. The last of repeated flags wins, unless
+/// its row says otherwise. An empty variable is true for a switch and unset for a value (torchrun
+/// dies of either); what Kubernetes says of a Service (service_variables.h) is unset. One literal
 /// "--" is dropped: before the program, or else directly after it. Differences to argparse: a
 /// flag's two spellings are not ambiguous, words after the program are never looked at, a word with
 /// a space in it is no positional, nor is one that begins with a dash that is no '-' (web pages and

@@ -40,6 +40,16 @@ struct FabricOptions {
   std::string profile;  ///< --fabric-profile; "" = the usual file, if it is there
 };
 
+/// Whom the agent's own sidecar tells (launcher/sidecar). The flags of the same names.
+struct ReportOptions {
+  std::string targets;  ///< as parse_reports() takes them; "" = nobody
+  std::string token_file;
+  std::string ca_file;
+  std::string cert_file;
+  std::string key_file;
+  Duration flush_timeout = std::chrono::seconds(30);  ///< after the job's end
+};
+
 /// One line of --explain.
 struct ExplainedOption {
   std::string flag;    ///< "--max-restarts"
@@ -98,6 +108,7 @@ struct Options {
   std::vector<std::string> stdout_filters;     ///< needles for filtered_stdout.log
   std::vector<std::string> stderr_filters;
   std::string run_dir;  ///< of the journal; "" = there is none
+  ReportOptions report;
   std::optional<ProgressPattern> progress_pattern;
   std::optional<int> status_port;   ///< 0 = there is none; none = that depends on where this is
   std::string log_level = "info";   ///< of muster's own log: debug, info, warning, error, off

@@ -86,13 +86,14 @@ constexpr FlagRow kRows[] = {
      .torchrun_fallback = "warning",
      .placeholder = "LEVEL",
      .into = to<&Options::log_level, parse_log_level, kLogLevels>,
-     .foreign_word = "is no level of ours",
+     .foreign = {"is no level of ours", "LOG_LEVEL"},
      .help = "of Muster's own log: debug, info, warning, error or off"},
     {.name = "log-format",
      .origin = Origin::kMuster,
      .fallback = "text",
      .placeholder = "FORMAT",
      .into = one_of<&Options::log_format, kLogFormats>,
+     .foreign = {"is no format of ours", "LOG_FORMAT"},
      .help = "of Muster's own log: text or json"},
 };
 

@@ -23,7 +23,13 @@ constexpr VerbFlag kStatusFlags[] = {
 constexpr VerbFlag kScaleFlags[] = {{"--rdzv-endpoint", true}, {"--rdzv-id", true}, {"--now"}};
 constexpr VerbFlag kCommandFlags[] = {
     {"--rdzv-endpoint", true}, {"--rdzv-id", true}, {"--reason", true}};
+constexpr VerbFlag kSidecarFlags[] = {
+    {"--run-dir", true},   {"--report", true},    {"--token-file", true},    {"--ca-file", true},
+    {"--cert-file", true}, {"--key-file", true},  {"--flush-timeout", true}, {"--retry-max", true},
+    {"--log-level", true}, {"--log-format", true}};
 constexpr VerbFlag kStoreFlags[] = {{"--port", true}, {"--host", true}};
+constexpr VerbFlag kDashboardFlags[] = {
+    {"--db", true}, {"--listen", true}, {"--token-file", true}, {"--keep", true}};
 
 constexpr VerbRow kVerbs[] = {
     {.name = "run",
@@ -66,10 +72,18 @@ constexpr VerbRow kVerbs[] = {
      .arguments = "[--reason TEXT] [ENDPOINT]",
      .meaning = "end a running job, as SIGTERM to all of its agents",
      .flags = kCommandFlags},
+    {.name = "sidecar",
+     .arguments = "--run-dir DIR --report TARGET",
+     .meaning = "tell a controller what happens on this node",
+     .flags = kSidecarFlags},
     {.name = "store",
      .arguments = "[--port N] [--host ADDRESS]",
      .meaning = "only the TCPStore-compatible store",
      .flags = kStoreFlags},
+    {.name = "dashboard",
+     .arguments = "--db FILE [--listen ADDRESS:PORT]",
+     .meaning = "take what sidecars report, and show it in a browser",
+     .flags = kDashboardFlags},
     {.name = "completion",
      .arguments = "bash|zsh",
      .meaning = "print completions for a shell",

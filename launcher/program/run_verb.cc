@@ -21,8 +21,11 @@
 #include "launcher/output/console.h"
 #include "launcher/program/drivers.h"
 #include "launcher/program/front_end.h"
+#include "launcher/program/own_sidecar.h"
+#include "launcher/program/run_folder.h"
 #include "launcher/program/status_service.h"
 #include "launcher/progress/progress_watch.h"
+#include "launcher/progress/trainer_door.h"
 #include "launcher/report/error_file.h"
 #include "launcher/report/exit_codes.h"
 #include "launcher/report/termination_log.h"
@@ -61,26 +64,33 @@ int print(std::string_view text) {
   return kExitSuccess;
 }
 
-void set_sink(const Options& options, const std::string& node, Console& console) {
+// The controller's name of the job, if it has one; else what the user calls it.
+std::string job_name(const Options& options, const Contract* contract) {
+  return contract != nullptr && !contract->job.empty() ? contract->job : options.run_id;
+}
+
+void set_sink(const Options& options, const Contract* contract, const std::string& node,
+              Console& console) {
   // The lines of many nodes come together somewhere; their workers' lines are marked like this,
   // too.
   const bool json = options.log_format == "json";
   const std::string mark = has_many_nodes(options) && !json ? "[" + node + "] " : "";
-  log::set_node(has_many_nodes(options) && json ? node : "");
+  log::set_place({job_name(options, contract), options.run_id, node});
   log::set_sink([&console, mark](std::string_view line) {
     console.write_agent_line(mark.empty() ? std::string(line) : mark + std::string(line));
   });
 }
 
-void set_up_log(const Options& options, Console& console) {
+void set_up_log(const Options& options, const Contract* contract, Console& console) {
   log::set_level(log::parse_level(options.log_level).value_or(log::Level::kInfo));
   log::set_format(options.log_format == "json" ? log::Format::kJson : log::Format::kText);
-  set_sink(options, node_name(options), console);
+  set_sink(options, contract, node_name(options), console);
 }
 
 // Also of a command line that is wrong, whose options nobody knows.
 bool wants_json(const Invocation& invocation, const Environment& environment) {
-  bool json = environment.get("MUSTER_LOG_FORMAT") == "json";
+  const auto set = environment.get("MUSTER_LOG_FORMAT");
+  bool json = (set && !set->empty() ? set : environment.get("LOG_FORMAT")) == "json";
   for (size_t i = 0; i < invocation.words.size() && invocation.words[i] != "--"; ++i) {
     std::string flag = invocation.words[i].substr(0, invocation.words[i].find('='));
     std::ranges::replace(flag, '_', '-');
@@ -136,8 +146,8 @@ Result<int> conduct(const AgentDoors& doors, const AgentContext& context, const 
   return exit_code;
 }
 
-JournalPlace place_of(const Options& options) {
-  return {.job = options.run_id, .run_id = options.run_id, .node = node_name(options)};
+JournalPlace place_of(const Options& options, const Contract* contract) {
+  return {.job = job_name(options, contract), .run_id = options.run_id, .node = node_name(options)};
 }
 
 Result<std::string> event_mark() {
@@ -147,12 +157,13 @@ Result<std::string> event_mark() {
 }
 
 // None: nobody asked for one.
-Result<std::unique_ptr<Journal>> open_journal(const Options& options, const Clock& clock) {
-  if (options.run_dir.empty()) return std::unique_ptr<Journal>();
+Result<std::unique_ptr<Journal>> open_journal(const Options& options, const Contract* contract,
+                                              const std::string& folder, const Clock& clock) {
+  if (folder.empty()) return std::unique_ptr<Journal>();
   auto mark = event_mark();
   if (!mark) return std::move(mark).error();
   JournalOptions wanted{
-      .folder = options.run_dir, .place = place_of(options), .mark = *std::move(mark)};
+      .folder = folder, .place = place_of(options, contract), .mark = *std::move(mark)};
   return Journal::create(std::move(wanted), clock);
 }
 
@@ -163,6 +174,25 @@ void log_contract(const Contract& contract) {
   log::info("job.contract", {{"controller", contract.controller},
                              {"says", join(flags, " ")},
                              {"secret", contract.secret_file}});
+}
+
+// Workers whose script reports to the Trainer by itself reach the agent instead. None: nobody is
+// told for the job, or there is no Trainer.
+std::unique_ptr<TrainerDoor> open_trainer_door(const Options& options,
+                                               const Environment& environment,
+                                               const AgentDoors& doors, const std::string& folder,
+                                               ProgressWatch& progress) {
+  const auto words = words_of(options.report.targets);
+  const bool wanted = std::ranges::find(words, "trainjob") != words.end();
+  if (!wanted || !environment.has(kTrainerUrlVariable)) return nullptr;
+  auto door =
+      TrainerDoor::create(doors.loop, doors.network, doors.files, folder,
+                          [&progress](const ProgressReport& report) { progress.take(0, report); });
+  if (door) return *std::move(door);
+  log::warning("report.failed",
+               {{"error", door.error().text},
+                {"action", "going on; scripts may report to the Trainer as well"}});
+  return nullptr;
 }
 
 Result<int> run_agent(const CommandLine& command_line, const Environment& environment,
@@ -177,13 +207,16 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
   if (!made) return std::move(made).error();
   VerbLoop& verb = **made;
   Console console(verb.loop());
-  set_up_log(options, console);
-  auto journal = open_journal(options, verb.clock());
+  set_up_log(options, contract, console);
+  RealFiles files;
+  const TemporaryPlace temporary = find_temporary_place(files, environment);
+  auto run_folder = RunFolder::choose(options, files, temporary.folder);
+  if (!run_folder) return std::move(run_folder).error();
+  auto journal = open_journal(options, contract, (*run_folder)->path(), verb.clock());
   if (!journal) return std::move(journal).error();
   for (const std::string& warning : options.warnings)
     log::warning("options.warning", {{"text", warning}});
   if (contract != nullptr) log_contract(*contract);
-  RealFiles files;
   DnsResolver resolver(verb.loop());
   const AgentDoors doors{verb.loop(),    verb.clock(), verb.processes(), files,
                          verb.network(), resolver,     console};
@@ -192,10 +225,9 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
   if (status_place) {
     auto mark = event_mark();
     if (!mark) return std::move(mark).error();
-    status =
-        std::make_unique<StatusService>(doors, place_of(options), journal->get(), *std::move(mark));
+    status = std::make_unique<StatusService>(doors, place_of(options, contract), journal->get(),
+                                             *std::move(mark));
   }
-  const TemporaryPlace temporary = find_temporary_place(files, environment);
   if (!temporary.problem.empty()) {
     log::warning("temp.elsewhere",
                  {{"error", temporary.problem}, {"action", "going on in " + temporary.folder}});
@@ -204,8 +236,11 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
       // Not of the token, which is in the name of a socket that everybody sees: whoever knows this
       // name before the folder is made can be there first.
       temporary.folder + "/muster-" + folder->substr(0, kFolderNameBytes);
+  OwnSidecar sidecar(verb.loop(), verb.processes());
+  sidecar.start(options, (*run_folder)->path(), environment, setup);
   ProgressWatch progress(verb.loop(), own_folder, options.progress_pattern);
   JobTimeline timeline(verb.loop(), verb.clock());
+  const auto door = open_trainer_door(options, environment, doors, (*run_folder)->path(), progress);
   const AgentContext context{
       .options = options,
       .environment = environment,
@@ -218,8 +253,11 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
       .progress = &progress,
       .timeline = &timeline,
       .contract = contract,
-      .renamed = [&options, &console, keeper = journal->get(), &status](const std::string& node) {
-        set_sink(options, node, console);
+      .worker_variables = door ? door->variables() : std::vector<PlannedVariable>(),
+      .sidecar = sidecar.pid(),
+      .renamed = [&options, &console, contract, keeper = journal->get(),
+                  &status](const std::string& node) {
+        set_sink(options, contract, node, console);
         if (keeper != nullptr) keeper->set_node(node);
         if (status) status->set_node(node);
       }};
@@ -232,6 +270,8 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
   auto code = needs_node_agent(options) ? conduct<NodeAgent>(doors, context, serve)
                                         : conduct<Agent>(doors, context, serve);
   console.log_problems();
+  journal->reset();  // so that the sidecar sees the agent's end
+  if (sidecar.finish(setup, options.report.flush_timeout)) (*run_folder)->remove();
   log::set_sink({});
   return code;
 }

@@ -17,10 +17,12 @@
 #include "launcher/options/completion.h"
 #include "launcher/options/verb_table.h"
 #include "launcher/program/command_verb.h"
+#include "launcher/program/dashboard_verb.h"
 #include "launcher/program/env_verb.h"
 #include "launcher/program/peers_check.h"
 #include "launcher/program/run_verb.h"
 #include "launcher/program/scale_verb.h"
+#include "launcher/program/sidecar_verb.h"
 #include "launcher/program/status_verb.h"
 #include "launcher/program/store_verb.h"
 #include "launcher/rank/rank_verb.h"
@@ -127,12 +129,24 @@ std::optional<int> scale(const Call& call) { return ask_agent(run_scale_verb, ca
 std::optional<int> stop(const Call& call) { return ask_agent(run_stop_verb, call); }
 
 std::optional<int> restart(const Call& call) { return ask_agent(run_restart_verb, call); }
+std::optional<int> sidecar(const Call& call) {
+  RealFiles files;
+  return run_sidecar_verb(call.rest, call.environment, files, *call.setup, call.output,
+                          call.errors);
+}
 
 std::optional<int> store(const Call& call) {
   auto verb = VerbLoop::create();
   if (!verb) return no_loop(call, verb.error());
   return run_store_verb(call.rest, (*verb)->loop(), (*verb)->network(), call.setup->signal_fd.get(),
                         call.output, call.errors);
+}
+
+std::optional<int> dashboard(const Call& call) {
+  auto verb = VerbLoop::create();
+  if (!verb) return no_loop(call, verb.error());
+  return run_dashboard_verb(call.rest, RealFiles(), **verb, call.setup->signal_fd.get(),
+                            call.output, call.errors);
 }
 
 std::optional<int> env(const Call& call) {
@@ -213,7 +227,9 @@ constexpr Row kRows[] = {
     {"scale", nullptr, Init::kAfter, scale},
     {"stop", nullptr, Init::kAfter, stop},
     {"restart", nullptr, Init::kAfter, restart},
+    {"sidecar", nullptr, Init::kAfter, sidecar},
     {"store", nullptr, Init::kAfter, store},
+    {"dashboard", nullptr, Init::kAfter, dashboard},
     {"completion", nullptr, Init::kBefore, completion},
     {"version", nullptr, Init::kAfter, version},
     {"--version", nullptr, Init::kAfter, version},

@@ -63,6 +63,8 @@ class ProgressWatch {
   void begin_attempt(ProgressAttempt attempt, bool folder_is_there);
   /// Whole lines that the worker printed, as many as kMaxLinesLookedAt allows.
   void take_lines(int local_rank, std::string_view lines);
+  /// What it says in some other way. Nothing between attempts.
+  void take(int local_rank, const ProgressReport& report);
   /// This worker is gone: what it said last counts before its end does.
   void drain(int local_rank);
   /// The workers are gone: takes what they said last, and tells it.
@@ -86,7 +88,6 @@ class ProgressWatch {
   };
   Status open_sockets(bool folder_is_there);
   [[nodiscard]] std::string path_of(int local_rank) const;
-  void take(int local_rank, const ProgressReport& report);
   void take_message(int local_rank, std::string_view message);
   void tell_moved();
   void tell();

@@ -52,7 +52,9 @@ LocalGroup::LocalGroup(AgentDoors doors, const AgentContext& context, FrameworkD
       driver_(driver),
       ending_(doors_.loop, supervisor_, driver_,
               {[this] { handle(GroupEvent::kGraceOver); }, [this] { callbacks_.saved(); }}),
-      container_(doors_.files, context_.setup.original_fd_limit) {}
+      container_(doors_.files, context_.setup.original_fd_limit) {
+  if (context_.sidecar != 0) supervisor_.spare(context_.sidecar);
+}
 
 Status LocalGroup::open(int workers) {
   const FrameworkNeeds needs = driver_.needs();
@@ -264,6 +266,8 @@ Result<pid_t> LocalGroup::start_worker(int local_rank) {
     if (auto variable = progress->variable(local_rank))
       worker->environment.add(EnvironmentLayer::kAgent, *std::move(variable));
   }
+  for (const PlannedVariable& variable : context_.worker_variables)
+    worker->environment.add(EnvironmentLayer::kAgent, variable);
   worker->request.environment =
       worker->environment.merge(context_.environment).environment.to_exec_strings();
   const bool has_terminal = callbacks_.interrupted && processes() == 1 && streams.are_inherited();

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <map>
 #include <utility>
@@ -50,15 +51,15 @@ void read_gids(const Files& files, const std::string& path, RdmaPort& port) {
   bool unreadable = false;
   bool any_readable = port.link_layer != LinkLayer::kEthernet;
   for (int index = 0; index < kMaxGids && (empty < kMaxEmptyGids || !any_readable); ++index) {
-    const auto text = read_attribute(files, fmt::format("{}/gids/{}", path, index));
+    const auto text = files.read(fmt::format("{}/gids/{}", path, index), kMaxAttributeBytes);
     if (!text) {
       // EINVAL is a hole in the table; without a file the table has ended.
-      if (!files.exists(fmt::format("{}/gids/{}", path, index))) return;
+      if (text.error().os_errno == ENOENT) return;
       unreadable = true;
       ++empty;
       continue;
     }
-    const auto bytes = parse_gid(*text);
+    const auto bytes = parse_gid(trim(*text));
     if (!bytes || is_zero(*bytes)) {
       unreadable = true;
       ++empty;

@@ -102,7 +102,8 @@ void LeaderCore::assign(TimePoint now) {
   ending_.leaving_since.reset();
   ending_.all_leave = false;
   lost_at_.reset();
-  voice_.log(log::Level::kDebug, kEventRoundFormed, round_text(electorates_.latest, decision_));
+  voice_.log(log::Level::kDebug, kEventRoundFormed, round_text(electorates_.latest, decision_),
+             electorates_.latest.round);
   Assign same = same_for_all(electorates_.latest, decision_.world_size, own_);
   same.checks = options_.health_checks;
   if (const Electorate& ran = electorates_.confirmed; ran.confirmed) {

@@ -89,7 +89,8 @@ void LeaderCore::lone_failed(TimePoint now, const LeaderNode& node, const LoneFa
             to_ms(verdict.delay), verdict.reason, budget(now)};
   voice_.log(log::Level::kDebug, kEventRoundVerdict,
              fmt::format("rank {} on {} failed: {}; alone: {}", lone.rank, node.join.identity.name,
-                         lone.reason, verdict.reason));
+                         lone.reason, verdict.reason),
+             lone.round);
   send(node, answer);
   // Who leads next must know of it, though the node that asked may be lost with this leader. Where
   // a service outside elects, that may be any.
@@ -110,7 +111,8 @@ bool LeaderCore::settle_failures(TimePoint now) {
   const std::string why =
       explanation(cause, ending_.text, electorates_.latest, nodes_.counts().leaving, nodes_);
   if (!why.empty()) {
-    voice_.log(log::Level::kInfo, kEventRoundVerdict, excuse(failures, why));
+    voice_.log(log::Level::kInfo, kEventRoundVerdict, excuse(failures, why),
+               electorates_.latest.round);
     return true;
   }
   RestartVerdict verdict = policy_.after_failures(now, failures);
@@ -118,7 +120,8 @@ bool LeaderCore::settle_failures(TimePoint now) {
   const std::string text =
       fmt::format("{} failed first: {}; {}", who_failed(first), first.reason, verdict.reason);
   // Else the end of the job says it.
-  voice_.log(verdict.restart ? log::Level::kWarning : log::Level::kDebug, kEventRoundVerdict, text);
+  voice_.log(verdict.restart ? log::Level::kWarning : log::Level::kDebug, kEventRoundVerdict, text,
+             electorates_.latest.round);
   if (verdict.restart) {
     not_before_ = now + verdict.delay;
     return true;

@@ -40,6 +40,7 @@ struct Log {
   log::Level level;
   std::string_view event;  ///< one of events.h
   std::string reason;
+  uint64_t round = 0;  ///< 0 = it is of none
 };
 /// The leader is in this state since then: for the restart timeline. The first one is said when it
 /// begins.

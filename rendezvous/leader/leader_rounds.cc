@@ -397,7 +397,8 @@ void LeaderCore::run(TimePoint now) {
   confirm_round(now);
   for (LeaderNode* node : nodes_)
     if (node->rank() >= 0) node->health.found_fit();
-  voice_.log(log::Level::kInfo, kEventRoundRunning, round_text(electorates_.latest, decision_));
+  voice_.log(log::Level::kInfo, kEventRoundRunning, round_text(electorates_.latest, decision_),
+             electorates_.latest.round);
 }
 
 // `since`: when it happened; none = now.
@@ -421,7 +422,7 @@ void LeaderCore::break_round(TimePoint now, BreakCause cause, std::string reason
 }
 
 void LeaderCore::stop_round(TimePoint now) {
-  voice_.log(log::Level::kWarning, kEventRoundBroken, ending_.text);
+  voice_.log(log::Level::kWarning, kEventRoundBroken, ending_.text, electorates_.latest.round);
   Duration grace = options_.stop_grace;
   const bool lost = ending_.cause == BreakCause::kLost || ending_.cause == BreakCause::kUnfit;
   if (lost) grace = options_.lost_grace;

@@ -12,9 +12,10 @@ void LeaderVoice::put(LeaderOutput output) {
   }
 }
 
-void LeaderVoice::log(log::Level level, std::string_view event, std::string reason) {
+void LeaderVoice::log(log::Level level, std::string_view event, std::string reason,
+                      uint64_t round) {
   if (quiet_ && level < log::Level::kError) level = log::Level::kDebug;
-  put(leader_output::Log{level, event, std::move(reason)});
+  put(leader_output::Log{level, event, std::move(reason), round});
 }
 
 bool LeaderVoice::say_when_changed(std::string_view event, const std::string& reason, bool warn) {

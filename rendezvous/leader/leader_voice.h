@@ -17,7 +17,8 @@ class LeaderVoice {
   explicit LeaderVoice(bool quiet) : quiet_(quiet) {}
 
   void put(LeaderOutput output);
-  void log(log::Level level, std::string_view event, std::string reason);
+  /// `round`: of which it speaks; 0 = of none.
+  void log(log::Level level, std::string_view event, std::string reason, uint64_t round = 0);
   /// Nothing if the last reason of that event was the same up to " for ": seconds that count down
   /// are no news. False: it was no news.
   bool say_when_changed(std::string_view event, const std::string& reason, bool warn = false);

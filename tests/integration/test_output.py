@@ -252,6 +252,29 @@ class OwnLog(harness.MusterTest):
             self.assertRegex(line["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
             self.assertIn(line["level"], ("debug", "info", "warning", "error"))
 
+    def test_json_lines_and_the_journal_have_the_same_fields(self):
+        trace = '{"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736"}'
+        finished = self.run_muster("run", "--rdzv-id", "bert", "--node-name", "node-0", "--run-dir", "run", "--no-python",
+                                   self.sh("echo '%s'; exit 3" % trace), env={"LOG_FORMAT": "json", "LOG_LEVEL": "info"})
+        self.expect_code(finished, 3)
+        self.assertIn(trace + "\n", finished.out)
+        journal = {line["event"]: line for line in map(json.loads, self.read("run/events.jsonl").splitlines())}
+        lines = {line["event"]: line for line in (json.loads(line) for line in finished.err.splitlines() if line.startswith("{"))}
+        self.assertIn("worker.exit", lines)
+        for name, line in lines.items():
+            self.assertEqual((line["job"], line["run_id"], line["node"]), ("bert", "bert", "node-0"))
+            for key in ("id", "seq", "monotonic_ms", "time"):
+                journal[name].pop(key, None)
+            line.pop("time")
+            self.assertEqual({key: value for key, value in line.items() if value not in ("", [])}, journal[name])
+
+    def test_variables_of_everybody_are_weaker_than_ours(self):
+        finished = self.run_muster("run", "--no-python", "/bin/true", env={"LOG_FORMAT": "%(message)s", "LOG_LEVEL": "verbose"})
+        self.expect_lines([r"W options\.warning .*LOG_LEVEL 'verbose' is no level of ours",
+                           r"W options\.warning .*LOG_FORMAT '%\(message\)s' is no format of ours", r"I job\.start "], finished.err)
+        finished = self.run_muster("run", "--no-python", "/bin/true", env={"LOG_LEVEL": "debug", "MUSTER_LOG_LEVEL": "off"})
+        self.assertEqual(finished.err, "")
+
     def test_text_lines(self):
         finished = self.expect_code(self.run_muster("run", "true"), 0)
         for line in finished.err.splitlines():

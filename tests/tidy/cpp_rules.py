@@ -125,6 +125,7 @@ HEAVY_HEADERS = {
     "ares.h": ("base/resolver.cc", "base/linked_libraries.cc"),
     "zlib.h": ("base/gzip.cc", "base/linked_libraries.cc"),
     "re2/": ("launcher/progress/progress_pattern.cc",),
+    "sqlite3.h": ("launcher/dashboard/database.cc", "base/linked_libraries.cc"),
     "fmt/format-inl.h": ("base/fmt.cc",),
     "CLI/": None,  # nobody: 3.8 s per file and 1.2 MB of binary
     "iostream": None,  # nobody: static constructors and locales in every start

@@ -11,9 +11,10 @@ from tree import code_of, line_of
 # what the rules between flags decide.
 DERIVED = {
     "Options": {"personality", "entry", "program", "arguments", "launch_py", "interpreter", "torchrun_path", "environment",
-                "nodes", "fabric", "framework", "explained", "warnings"},
+                "nodes", "fabric", "report", "framework", "explained", "warnings"},
     "NodeOptions": set(),
     "FabricOptions": set(),
+    "ReportOptions": set(),
     "FrameworkOptions": {"mpi_launch_given", "plain"},
     "PlainOptions": set(),
 }

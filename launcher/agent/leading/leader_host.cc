@@ -291,7 +291,9 @@ void LeaderHost::perform(const rendezvous::LeaderOutput& output) {
   } else if (const auto* dial = std::get_if<rendezvous::NodeDial>(&output)) {
     probes_.dial(*dial);
   } else if (const auto* line = std::get_if<leader_output::Log>(&output)) {
-    log::write(line->level, line->event, {{"reason", line->reason}});
+    if (line->round == 0) return log::write(line->level, line->event, {{"reason", line->reason}});
+    log::write(line->level, line->event,
+               {{"reason", line->reason}, log::Field::for_programs("round", line->round)});
   } else if (const auto* entered = std::get_if<leader_output::Entered>(&output)) {
     if (setup_.timeline != nullptr) follow_leader(*entered, *setup_.timeline);
   } else if (const auto* moved = std::get_if<leader_output::Moved>(&output)) {

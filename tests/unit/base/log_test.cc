@@ -18,6 +18,7 @@ class LogTest : public ::testing::Test {
     set_sink({});
     set_level(Level::kInfo);
     set_format(Format::kText);
+    set_place({});
   }
   std::vector<std::string> lines_;
 };
@@ -73,6 +74,29 @@ TEST_F(LogTest, TextLeavesOutWhatIsEmptyAndJsonDoesNot) {
   set_format(Format::kJson);
   info("a.b", {{"notes", ""}});
   EXPECT_EQ(parse_json(lines_.at(1))->at("notes"), "");
+}
+
+TEST_F(LogTest, JsonSaysOfWhichJobAndNodeItIs) {
+  set_format(Format::kJson);
+  set_place({"bert", "run-1", "node-0"});
+  info("a.b", {{"node", "node-0"}, {"run_id", "run-1"}});
+  info("a.b", {{"node", "node-1"}});
+  auto line = *parse_json(lines_.at(0));
+  EXPECT_EQ(line.at("job"), "bert");
+  EXPECT_EQ(line.at("run_id"), "run-1");
+  EXPECT_EQ(line.at("node"), "node-0");
+  EXPECT_FALSE(line.contains("event_node"));
+  line = *parse_json(lines_.at(1));
+  EXPECT_EQ(line.at("node"), "node-0");
+  EXPECT_EQ(line.at("event_node"), "node-1");
+}
+
+TEST_F(LogTest, ANumberForProgramsIsNotInTheText) {
+  info("a.b", {{"reason", "round 2"}, Field::for_programs("round", 2)});
+  EXPECT_EQ(lines_.at(0).substr(24), " I a.b reason=\"round 2\"\n");
+  set_format(Format::kJson);
+  info("a.b", {Field::for_programs("round", 2)});
+  EXPECT_EQ(parse_json(lines_.at(1))->at("round"), 2);
 }
 
 TEST_F(LogTest, LevelNamesAreTorchrunsToo) {

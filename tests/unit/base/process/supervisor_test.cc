@@ -45,6 +45,29 @@ TEST_F(SupervisorTest, AnExitIsToldWithRankAgeAndStatus) {
   EXPECT_EQ(supervisor_.running(), 1U);
 }
 
+// Of two that ended before anybody looked, one is no victim of the other's.
+TEST_F(SupervisorTest, WhoeverHasEndedIsNotStoppedAndTheKilledOneIsToldFirst) {
+  std::vector<int> ranks;
+  std::vector<size_t> running;
+  Supervisor supervisor(*loop_, host_,
+                        {[&](const WorkerExit& exit) {
+                           ranks.push_back(exit.local_rank);
+                           running.push_back(supervisor.running());
+                           EXPECT_EQ(exit.stop_signal, 0) << exit.local_rank;
+                           supervisor.terminate(SIGTERM);
+                         },
+                         [](size_t /*survivors*/) {}});
+  const pid_t failed = supervisor.start(0, SpawnRequest{}).value();
+  const pid_t killed = supervisor.start(1, SpawnRequest{}).value();
+  const pid_t left = supervisor.start(2, SpawnRequest{}).value();
+  host_.end(failed, ExitStatus{1, 0, false});
+  host_.end(killed, ExitStatus{0, SIGKILL, false});
+  supervisor.reap();
+  EXPECT_EQ(ranks, (std::vector<int>{1, 0}));
+  EXPECT_EQ(running, (std::vector<size_t>{2, 1}));
+  EXPECT_EQ(host_.sent, (std::vector<Sent>{{left, SIGTERM, false}}));
+}
+
 TEST_F(SupervisorTest, ChildrenOfOthersAreToldApartFromWorkersAndOrphans) {
   const pid_t worker = start(0);
   const pid_t other = host_.spawn(SpawnRequest{}).value();
@@ -144,8 +167,9 @@ TEST_F(SupervisorTest, OnlyWhoDiesOfAForwardedSignalDiedOfIt) {
   host_.end(shell, ExitStatus{128 + SIGUSR2, 0, false});
   host_.end(other, ExitStatus{0, SIGKILL, false});
   supervisor_.reap();
-  EXPECT_EQ(exits_[0].passed_on, SIGUSR2);
-  EXPECT_EQ(exits_[1].passed_on, 0);
+  ASSERT_EQ(exits_.size(), 2U);
+  for (const WorkerExit& exit : exits_)
+    EXPECT_EQ(exit.passed_on, exit.pid == shell ? SIGUSR2 : 0) << exit.pid;
 }
 
 TEST_F(SupervisorTest, ASweepEndsWhenNothingIsLeftAndTellsOnce) {

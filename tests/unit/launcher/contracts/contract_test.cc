@@ -219,6 +219,19 @@ TEST(Contract, OneTaskOfVolcanoHasNoRoles) {
                               "--nnodes 4 (Volcano: VC_WORKER_HOSTS)"}));
 }
 
+TEST(Contract, TheJobIsCalledAsItsControllerCallsIt) {
+  const auto job_of = [](const Pod& pod) {
+    const FakePod fake(pod);
+    const auto contract = read_contract(fake.facts);
+    return contract ? contract->job : "no contract";
+  };
+  EXPECT_EQ(job_of({"pi-worker-1", {{"K_MPI_JOB_ROLE", "worker"}}, {}}), "pi");
+  EXPECT_EQ(job_of({"pi-launcher", {{"K_MPI_JOB_ROLE", "launcher"}}, {}}), "pi");
+  EXPECT_EQ(job_of({"bert-node-0-1", {{"JOB_COMPLETION_INDEX", "1"}}, {}}), "bert");
+  EXPECT_EQ(job_of({"lm-worker-0", {{"VC_WORKER_HOSTS", "lm-worker-0.lm,lm-worker-1.lm"}}, {}}),
+            "lm");
+}
+
 TEST(Contract, ARankThatInheritedItsPodsVariablesIsNoPod) {
   for (const char* rank : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}) {
     const Pod pod{"pi-worker-0", {{"K_MPI_JOB_ROLE", "worker"}, {rank, "1"}}, {}};

@@ -221,7 +221,8 @@ TEST(Flags, EveryVariableOfEveryFlagIsRead) {
     if (row.kind == FlagKind::kRequest) continue;
     const bool is_switch = row.kind == FlagKind::kSwitch;
     for (const std::string& name :
-         {muster_variable(row), torchrun_variable(row), std::string(row.other_variable)}) {
+         {muster_variable(row), torchrun_variable(row), std::string(row.other_variable),
+          std::string(row.foreign.variable)}) {
       if (name.empty()) continue;
       EXPECT_EQ(from_variables(row.flag(), {{name, is_switch ? "1" : "x"}}, Dialect::kLaunch),
                 (is_switch ? "'true' from " : "'x' from ") + name);

@@ -1,0 +1,44 @@
+// A body of the webhook: the JSON that sidecars post, read and judged. Pure. docs/observability.md
+// has its form; what is done with the events is the event store's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace muster::launcher {
+
+inline constexpr size_t kMaxWebhookBytes = 1 << 20;  ///< of a body, also when it is unpacked
+inline constexpr size_t kMaxWebhookNameBytes = 256;  ///< of a job, a node, an id, an event
+/// Of one event as it is kept: a journal's line has 128 KiB. What is longer is kept without its own
+/// fields, with "cut":true.
+inline constexpr size_t kMaxKeptEventBytes = 256 << 10;
+
+/// One line of a journal.
+struct WebhookEvent {
+  std::string id;
+  std::string name;     ///< "worker.exit"
+  int64_t time_ms = 0;  ///< since 1970, UTC
+  std::string body;     ///< the whole object as JSON, printable
+};
+
+struct WebhookBatch {
+  std::string job;
+  std::string node;
+  std::vector<WebhookEvent> events;
+};
+
+/// kProtocol: no JSON, or not of that form; the text says what and in which event. kLimit: too
+/// long. Keys that are not known are kept or passed over.
+Result<WebhookBatch> read_webhook(std::string_view body);
+
+/// "2026-11-27T21:07:51.192Z" as milliseconds since 1970; the fraction may be left out. None:
+/// anything else, and years outside of 1970 to 9999.
+[[nodiscard]] std::optional<int64_t> parse_utc_ms(std::string_view text);
+
+}  // namespace muster::launcher

@@ -1,0 +1,187 @@
+#include "launcher/dashboard/event_store.h"
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "base/files.h"
+#include "launcher/dashboard/database.h"
+#include "tests/support/output_fixture.h"
+
+namespace muster::launcher {
+namespace {
+
+class EventStoreTest : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::unique_ptr<EventStore> opened(const EventLimits& limits = {}) const {
+    auto store = EventStore::open_file(path_, limits);
+    EXPECT_TRUE(store) << store.error().text;
+    return *std::move(store);
+  }
+  [[nodiscard]] Error refused() const {
+    const auto store = EventStore::open_file(path_, {});
+    EXPECT_FALSE(store);
+    return store ? Error{} : store.error();
+  }
+
+  RealFiles files_;
+  muster::testing::TempDir folder_;
+  std::string path_ = folder_.path() + "/events.db";
+};
+
+WebhookBatch batch(const std::string& job, int first, int count,
+                   const std::string& name = "job.start", size_t bytes = 0) {
+  WebhookBatch made{job, "node-1", {}};
+  for (int i = first; i < first + count; ++i)
+    made.events.push_back(
+        {fmt::format("{}-{}", job, i), name, i * 1000, "{" + std::string(bytes, ' ') + "}"});
+  return made;
+}
+
+size_t added(EventStore& store, const WebhookBatch& what, int64_t now_ms = 1) {
+  const auto count = store.add(what, now_ms);
+  EXPECT_TRUE(count) << count.error().text;
+  return count.value_or(999);
+}
+
+TEST_F(EventStoreTest, EachEventIsTakenOnce) {
+  const auto store = opened();
+  EXPECT_EQ(added(*store, batch("bert", 0, 3)), 3U);
+  EXPECT_EQ(added(*store, batch("bert", 1, 3)), 1U);
+  EXPECT_EQ(store->events("bert")->size(), 4U);
+  EXPECT_EQ(store->events("other")->size(), 0U);
+}
+
+TEST_F(EventStoreTest, EventsComeByTimeWhateverTheOrderInWhichTheyArrived) {
+  const auto store = opened();
+  added(*store, batch("bert", 5, 1));
+  added(*store, batch("bert", 2, 1));
+  const auto events = store->events("bert");
+  ASSERT_EQ(events->size(), 2U);
+  EXPECT_EQ((*events)[0].time_ms, 2000);
+  EXPECT_EQ((*events)[1].time_ms, 5000);
+}
+
+TEST_F(EventStoreTest, ProgressIsKeptApart) {
+  const auto store = opened();
+  added(*store, batch("bert", 0, 3, "progress"));
+  EXPECT_EQ(store->events("bert")->size(), 0U);
+  EXPECT_EQ(store->progress("bert")->size(), 3U);
+  ASSERT_EQ(store->last_progress("bert")->size(), 1U);
+  EXPECT_EQ((*store->last_progress("bert"))[0].time_ms, 2000);
+}
+
+TEST_F(EventStoreTest, ASecondOpeningFindsWhatIsThere) {
+  added(*opened(), batch("bert", 0, 3), 42);
+  const auto store = opened();
+  EXPECT_EQ(store->events("bert")->size(), 3U);
+  ASSERT_EQ(store->jobs()->size(), 1U);
+  EXPECT_EQ((*store->jobs())[0].heard_ms, 42);
+}
+
+TEST_F(EventStoreTest, TheJobHeardOfLastComesFirst) {
+  const auto store = opened();
+  added(*store, batch("a", 0, 1), 10);
+  added(*store, batch("b", 0, 1), 20);
+  added(*store, batch("a", 1, 1), 30);
+  EXPECT_EQ((*store->jobs())[0].name, "a");
+}
+
+TEST_F(EventStoreTest, OfTooManyEventsTheOldestGo) {
+  const auto store = opened({.events = 100});
+  for (int i = 0; i < 30; ++i) added(*store, batch("bert", i * 10, 10));
+  const auto events = store->events("bert");
+  EXPECT_GE(events->size(), 100U);
+  EXPECT_LE(events->size(), 110U);
+  EXPECT_EQ(events->back().time_ms, 299'000);
+}
+
+TEST_F(EventStoreTest, OfTooMuchProgressEveryOtherPointGoes) {
+  const auto store = opened({.events = 100});
+  for (int i = 0; i < 30; ++i) added(*store, batch("bert", i * 10, 10, "progress"));
+  const auto points = store->progress("bert");
+  EXPECT_LE(points->size(), 100U);
+  EXPECT_GE(points->size(), 50U);
+  EXPECT_LT(points->front().time_ms, 20'000);
+  EXPECT_EQ(points->back().time_ms, 299'000);
+}
+
+TEST_F(EventStoreTest, OfTooManyJobsTheOneSilentForLongestGoes) {
+  const auto store = opened({.jobs = 2});
+  added(*store, batch("a", 0, 1), 30);
+  added(*store, batch("b", 0, 1), 20);
+  added(*store, batch("c", 0, 1), 10);
+  ASSERT_EQ(store->jobs()->size(), 2U);
+  EXPECT_EQ(store->events("b")->size(), 0U);
+  EXPECT_EQ(store->events("a")->size(), 1U);
+  EXPECT_EQ(store->events("c")->size(), 1U);
+}
+
+TEST_F(EventStoreTest, AFullFileDropsAnOldJobAndWithoutOneSaysSo) {
+  const auto store = opened({.bytes = 1 << 20});
+  added(*store, batch("old", 0, 8, "x", 50'000), 1);
+  added(*store, batch("new", 0, 16, "x", 50'000), 2);
+  EXPECT_EQ(store->jobs()->size(), 1U);
+  const auto full = store->add(batch("new", 100, 40, "x", 50'000), 3);
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().os_errno, ENOSPC);
+  EXPECT_NE(full.error().text.find(path_), std::string::npos);
+  EXPECT_EQ(store->events("new")->size(), 16U);
+  EXPECT_EQ(added(*store, batch("new", 200, 1), 4), 1U);
+}
+
+TEST_F(EventStoreTest, OnlyTheOwnerReadsTheFile) {
+  (void)opened();
+  struct stat status {};
+  ASSERT_EQ(stat(path_.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+}
+
+TEST_F(EventStoreTest, AFileThatIsNoDatabaseIsLeftAsItIs) {
+  const std::string text(5000, 'x');
+  ASSERT_TRUE(files_.write(path_, text));
+  const Error error = refused();
+  EXPECT_EQ(error.code, Code::kConfig);
+  EXPECT_EQ(error.text, path_ + ": file is not a database");
+  EXPECT_EQ(*files_.read(path_), text);
+}
+
+TEST_F(EventStoreTest, TheDatabaseOfAnotherProgramIsRefused) {
+  {
+    const auto other = Database::open_file(path_, 1 << 20);
+    ASSERT_TRUE((*other)->run("CREATE TABLE recipe(name TEXT)"));
+  }
+  const Error error = refused();
+  EXPECT_EQ(error.code, Code::kConfig);
+  EXPECT_EQ(error.text, path_ + " is the database of another program");
+}
+
+TEST_F(EventStoreTest, AnotherVersionIsRefusedAndNamed) {
+  (void)opened();
+  {
+    const auto other = Database::open_file(path_, 1 << 20);
+    ASSERT_TRUE((*other)->run("PRAGMA user_version = 9"));
+  }
+  const Error error = refused();
+  EXPECT_EQ(error.code, Code::kConfig);
+  EXPECT_EQ(error.text, path_ + " is a dashboard's file of version 9; this Muster knows version 1");
+}
+
+TEST_F(EventStoreTest, TwoDashboardsCannotHaveOneFile) {
+  const auto first = opened();
+  const Error error = refused();
+  EXPECT_EQ(error.os_errno, EAGAIN);
+  EXPECT_EQ(error.text, path_ + ": another dashboard has it open");
+}
+
+TEST_F(EventStoreTest, AFolderThatIsNotThereIsNamed) {
+  const auto store = EventStore::open_file(folder_.path() + "/none/events.db", {});
+  ASSERT_FALSE(store);
+  EXPECT_EQ(store.error().code, Code::kOs);
+  EXPECT_NE(store.error().text.find("/none/events.db"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace muster::launcher

@@ -96,6 +96,23 @@ TEST(ControlProtocol, EveryMessageSurvivesItsFrame) {
   }
 }
 
+TEST(ControlProtocol, ACommandOfAnObserverKeepsItsKindAndReason) {
+  for (const auto kind : {JobCommandKind::kRestart, JobCommandKind::kStop}) {
+    Hello hello;
+    hello.purpose = Purpose::kObserver;
+    hello.command = JobCommand{kind, "new data"};
+    const auto decoded = decode(encode(hello));
+    ASSERT_TRUE(decoded.has_value()) << decoded.error().text;
+    const auto& read = std::get<Hello>(*decoded->message);
+    ASSERT_TRUE(read.command);
+    EXPECT_EQ(read.command->kind, kind);
+    EXPECT_EQ(read.command->reason, "new data");
+  }
+  const auto plain = decode(encode(Hello{}));
+  ASSERT_TRUE(plain.has_value());
+  EXPECT_FALSE(std::get<Hello>(*plain->message).command);
+}
+
 TEST(ControlProtocol, FieldsKeepTheirValues) {
   const auto decoded = decode(encode(one_of_each()[1]));
   ASSERT_TRUE(decoded.has_value());

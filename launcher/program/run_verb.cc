@@ -125,8 +125,8 @@ int report_error(const Error& error, const Invocation& invocation,
 }
 
 // Opens the status port of a conductor; empty = there is none.
-using Serve =
-    std::function<std::unique_ptr<StatusPort>(const AgentContext&, std::function<NodeFacts()>)>;
+using Serve = std::function<std::unique_ptr<StatusPort>(const AgentContext&,
+                                                        const std::function<NodeFacts()>&)>;
 
 // Lets a conductor of the job (Agent, NodeAgent) work until it is done.
 template <typename Conductor>
@@ -263,8 +263,9 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
       }};
   Serve serve;
   if (status) {
-    serve = [&status, &status_place](const AgentContext& served, std::function<NodeFacts()> facts) {
-      return status->serve(*status_place, served, std::move(facts));
+    serve = [&status, &status_place](const AgentContext& served,
+                                     const std::function<NodeFacts()>& facts) {
+      return status->serve(*status_place, served, facts);
     };
   }
   auto code = needs_node_agent(options) ? conduct<NodeAgent>(doors, context, serve)

@@ -50,7 +50,7 @@ void StatusService::record(const log::Event& event) {
 
 std::unique_ptr<StatusPort> StatusService::serve(const Address& address,
                                                  const AgentContext& context,
-                                                 std::function<NodeFacts()> facts) {
+                                                 const std::function<NodeFacts()>& facts) {
   auto port = std::make_unique<StatusPort>(
       doors_.loop, doors_.network, events_,
       StatusSources{

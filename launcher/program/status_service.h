@@ -47,7 +47,7 @@ class StatusService {
   /// and `facts` are asked while it serves.
   [[nodiscard]] std::unique_ptr<StatusPort> serve(const Address& address,
                                                   const AgentContext& context,
-                                                  std::function<NodeFacts()> facts);
+                                                  const std::function<NodeFacts()>& facts);
 
  private:
   void record(const log::Event& event);

@@ -28,7 +28,9 @@ class LeaderMomentsTest : public testing::LeaderFixture {
 };
 
 TEST_F(LeaderMomentsTest, AJobGathersIsAssignedAndRuns) {
-  run_two();
+  lead();
+  for (const int node : {0, 1}) join(node);
+  for (const int node : {0, 1}) say(node, Started{1});
   std::vector<LeaderState> states;
   for (const Entered& each : entered()) states.push_back(each.state);
   ASSERT_FALSE(states.empty());

@@ -79,7 +79,8 @@ std::vector<Message> one_of_each() {
           RosterPart{1, 16, assign.roster},
           Decided{4, {true, "the chief (rank 0) succeeded"}},
           LoneFailure{4, 2, 3, "exit code 3"},
-          MayRestart{4, 2, 3, true, 1500, "restart 1 of 3 in 1.5 s", join.budget}};
+          MayRestart{4, 2, 3, true, 1500, "restart 1 of 3 in 1.5 s", join.budget},
+          Quit{"the end was asked for by 'desk'"}};
 }
 
 TEST(ControlProtocol, EveryMessageSurvivesItsFrame) {
@@ -93,6 +94,23 @@ TEST(ControlProtocol, EveryMessageSurvivesItsFrame) {
     EXPECT_EQ(decoded->consumed, frame.size());
     EXPECT_EQ(encode(*decoded->message), frame) << name_of(messages[i]);
   }
+}
+
+TEST(ControlProtocol, ACommandOfAnObserverKeepsItsKindAndReason) {
+  for (const auto kind : {JobCommandKind::kRestart, JobCommandKind::kStop}) {
+    Hello hello;
+    hello.purpose = Purpose::kObserver;
+    hello.command = JobCommand{kind, "new data"};
+    const auto decoded = decode(encode(hello));
+    ASSERT_TRUE(decoded.has_value()) << decoded.error().text;
+    const auto& read = std::get<Hello>(*decoded->message);
+    ASSERT_TRUE(read.command);
+    EXPECT_EQ(read.command->kind, kind);
+    EXPECT_EQ(read.command->reason, "new data");
+  }
+  const auto plain = decode(encode(Hello{}));
+  ASSERT_TRUE(plain.has_value());
+  EXPECT_FALSE(std::get<Hello>(*plain->message).command);
 }
 
 TEST(ControlProtocol, FieldsKeepTheirValues) {

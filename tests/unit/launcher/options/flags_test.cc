@@ -103,7 +103,7 @@ TEST(Flags, WordsThatArgparseTakesAsValuesAreValues) {
       {{"--role", "- x", "s.py"}, "--role=- x -> s.py"},
       {{"--role", "-x", "s.py"}, "flag '--role' needs a value, but '-x' follows"},
       {{"--role", "--tee=a b", "s.py"}, "flag '--role' needs a value, but '--tee=a b' follows"},
-      {{"--role", "--to=a b", "s.py"}, "--role=--to=a b -> s.py"},
+      {{"--role", "--zo=a b", "s.py"}, "--role=--zo=a b -> s.py"},
       {{"--role", "--", "s.py"}, "flag '--role' needs a value, but '--' follows"},
       {{"--nnodes"}, "flag '--nnodes' needs a value"},
       {{"-r"}, "flag '-r' needs a value"},

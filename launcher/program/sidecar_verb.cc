@@ -39,8 +39,8 @@ constexpr const char* kHelp =
     "  --log-format FORMAT  text or json\n"
     "\n"
     "--report, --run-dir and the four files may be given by MUSTER_REPORT (with spaces between),\n"
-    "MUSTER_RUN_DIR, MUSTER_REPORT_TOKEN_FILE, MUSTER_REPORT_CA_FILE, MUSTER_REPORT_CERT_FILE and\n"
-    "MUSTER_REPORT_KEY_FILE.\n"
+    "MUSTER_RUN_DIR, MUSTER_TOKEN_FILE, MUSTER_CA_FILE, MUSTER_CERT_FILE and\n"
+    "MUSTER_KEY_FILE.\n"
     "\n"
     "Exit codes: 0; 64 the command line; 75 something could not be delivered, or another sidecar\n"
     "reports from DIR; 78 there is no such target here, or DIR cannot be written.\n";
@@ -63,10 +63,10 @@ void take_variables(Words& words, const Environment& environment) {
   words.options.folder = variable(environment, "MUSTER_RUN_DIR");
   words.reports = variable(environment, "MUSTER_REPORT");
   HttpCredentials& webhook = words.options.webhook;
-  webhook.token_file = variable(environment, "MUSTER_REPORT_TOKEN_FILE");
-  webhook.authorities_file = variable(environment, "MUSTER_REPORT_CA_FILE");
-  webhook.certificate_file = variable(environment, "MUSTER_REPORT_CERT_FILE");
-  webhook.key_file = variable(environment, "MUSTER_REPORT_KEY_FILE");
+  webhook.token_file = variable(environment, "MUSTER_TOKEN_FILE");
+  webhook.authorities_file = variable(environment, "MUSTER_CA_FILE");
+  webhook.certificate_file = variable(environment, "MUSTER_CERT_FILE");
+  webhook.key_file = variable(environment, "MUSTER_KEY_FILE");
 }
 
 Status take_duration(Duration& into, const std::string& flag, const std::string& value) {

@@ -35,7 +35,7 @@ class SqlRow {
   sqlite3_stmt* statement_;
 };
 
-/// Every error names the file. kOs with ENOSPC: the disk is full, or the file has reached its
+/// Every error names the file. kOs with EBUSY: another program writes to it. kOs with ENOSPC: the disk is full, or the file has reached its
 /// largest size. kConfig: the file is no database. kOs: anything else.
 class Database {
  public:

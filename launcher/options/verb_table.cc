@@ -29,7 +29,8 @@ constexpr VerbFlag kSidecarFlags[] = {
     {"--log-level", true}, {"--log-format", true}};
 constexpr VerbFlag kStoreFlags[] = {{"--port", true}, {"--host", true}};
 constexpr VerbFlag kDashboardFlags[] = {
-    {"--db", true}, {"--listen", true}, {"--token-file", true}, {"--keep", true}};
+    {"--db", true}, {"--listen", true}, {"--token-file", true}, {"--keep", true},
+    {"--host-name", true}};
 
 constexpr VerbRow kVerbs[] = {
     {.name = "run",

@@ -40,7 +40,8 @@ Status check_origin(const HttpCall& call, const DashboardAccess& access) {
     return {};
   }
   if (host.empty() || is_own_host(host, access)) return {};
-  return refused("'" + std::string(host) + "' is no name of this dashboard: --host-name NAME allows it");
+  return refused("'" + std::string(host) +
+                 "' is no name of this dashboard: --host-name NAME allows it");
 }
 
 }  // namespace muster::launcher

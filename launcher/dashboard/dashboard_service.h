@@ -82,8 +82,8 @@ class DashboardService {
   const Close close_;
   std::map<std::string, Seen> summaries_;              // of the jobs of the last list
   std::optional<std::pair<std::string, Seen>> shown_;  // the job that was asked for last
-  std::set<std::string> changed_;                         // not told yet
-  std::vector<uint64_t> streams_;                         // the oldest first
+  std::set<std::string> changed_;                      // not told yet
+  std::vector<uint64_t> streams_;                      // the oldest first
 };
 
 }  // namespace muster::launcher

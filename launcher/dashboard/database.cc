@@ -55,8 +55,11 @@ int bind(sqlite3_stmt* statement, int at, const SqlValue& value) {
   return sqlite3_bind_null(statement, at);
 }
 
-// A name such as ":memory:" or "file:x" is that of a file here, and not what SQLite would make of it.
-std::string plain_path(const std::string& path) { return path.starts_with('/') ? path : "./" + path; }
+// A name such as ":memory:" or "file:x" is that of a file here, and not what SQLite would make of
+// it.
+std::string plain_path(const std::string& path) {
+  return path.starts_with('/') ? path : "./" + path;
+}
 
 // Made here rather than by SQLite, for its mode.
 Result<UniqueFd> open_locked(const std::string& path) {
@@ -93,7 +96,8 @@ Result<std::unique_ptr<Database>> Database::open_file(const std::string& path, i
 }
 
 Status Database::set_up(int64_t most_bytes) {
-  const std::string sql = fmt::format("PRAGMA temp_store = MEMORY; PRAGMA secure_delete = OFF; PRAGMA max_page_count = {}",
+  const std::string sql = fmt::format(
+      "PRAGMA temp_store = MEMORY; PRAGMA secure_delete = OFF; PRAGMA max_page_count = {}",
       most_bytes / kPageBytes);
   const int code = sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) return fail(code);

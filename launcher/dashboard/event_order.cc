@@ -42,8 +42,8 @@ void put_in_order(std::vector<StoredEvent>& events) {
   });
   const Place* last = nullptr;
   for (const Place& place : places) {
-    const bool goes_on = last != nullptr && last->event->node == place.event->node &&
-                         last->journal == place.journal;
+    const bool goes_on =
+        last != nullptr && last->event->node == place.event->node && last->journal == place.journal;
     if (goes_on) place.event->time_ms = std::max(place.event->time_ms, last->event->time_ms);
     last = &place;
   }

@@ -38,8 +38,8 @@ constexpr std::string_view kSchema[] = {
     "PRAGMA user_version = 2",
 };
 
-constexpr int64_t kPageBytes = 4096;    // SQLite's default
-constexpr int64_t kMostTries = 4;       // to make room for a batch
+constexpr int64_t kPageBytes = 4096;      // SQLite's default
+constexpr int64_t kMostTries = 4;         // to make room for a batch
 constexpr int64_t kLeastBucketMs = 1000;  // a node tells its progress at most so often
 // What a batch needs besides its bodies: indices, and pages that are not full.
 constexpr int64_t kBatchSlackBytes = 64 << 10;
@@ -142,10 +142,11 @@ Result<size_t> EventStore::add_once(const WebhookBatch& batch, int64_t now_ms) {
 
 // A gap counts less with each post after it.
 Status EventStore::note_job(const WebhookBatch& batch, int64_t now_ms, bool is_new) {
-  MUSTER_RETURN_IF_ERROR(database_->run(
-      "UPDATE job SET usual_gap_ms = max(usual_gap_ms - usual_gap_ms / 16, ?1 - heard_ms), heard_ms "
-      "= ?1 WHERE name = ?2",
-      {now_ms, batch.job}));
+  MUSTER_RETURN_IF_ERROR(
+      database_->run("UPDATE job SET usual_gap_ms = max(usual_gap_ms - usual_gap_ms / 16, ?1 - "
+                     "heard_ms), heard_ms "
+                     "= ?1 WHERE name = ?2",
+                     {now_ms, batch.job}));
   if (!is_new || database_->changed() > 0) return {};
   int64_t began_ms = INT64_MAX;
   for (const WebhookEvent& event : batch.events) began_ms = std::min(began_ms, event.time_ms);
@@ -216,7 +217,8 @@ Status EventStore::trim_progress(std::string_view job) {
   return database_->run(
       "DELETE FROM progress WHERE job = ?1 AND number NOT IN (SELECT number FROM (SELECT number, "
       "row_number() OVER (PARTITION BY (time_ms - ?2) / ?3 ORDER BY rank, time_ms DESC, number "
-      "DESC) AS place FROM progress WHERE job = ?1) WHERE place = 1 UNION ALL SELECT * FROM (SELECT "
+      "DESC) AS place FROM progress WHERE job = ?1) WHERE place = 1 UNION ALL SELECT * FROM "
+      "(SELECT "
       "number FROM progress WHERE job = ?1 AND time_ms = ?2 ORDER BY rank, number LIMIT 1))",
       {job, *first, bucket_ms});
 }
@@ -245,8 +247,7 @@ Result<std::vector<StoredJob>> EventStore::jobs() {
   MUSTER_RETURN_IF_ERROR(database_->run(
       "SELECT name, heard_ms, usual_gap_ms, began_ms FROM job ORDER BY heard_ms DESC, name", {},
       [&jobs](const SqlRow& row) {
-        jobs.push_back(
-            {std::string(row.text(0)), row.integer(1), row.integer(2), row.integer(3)});
+        jobs.push_back({std::string(row.text(0)), row.integer(1), row.integer(2), row.integer(3)});
         return true;
       }));
   return jobs;
@@ -255,16 +256,15 @@ Result<std::vector<StoredJob>> EventStore::jobs() {
 Result<std::vector<StoredEvent>> EventStore::events(std::string_view job) {
   std::vector<StoredEvent> events;
   size_t bytes = 0;
-  MUSTER_RETURN_IF_ERROR(
-      database_->run("SELECT node, name, time_ms, body, seq, number FROM event WHERE job = ? ORDER "
-                     "BY time_ms DESC, number DESC",
-                     {job}, [&events, &bytes](const SqlRow& row) {
-                       events.push_back({std::string(row.text(0)), std::string(row.text(1)),
-                                         row.integer(2), std::string(row.text(3)), row.integer(4),
-                                         row.integer(5)});
-                       bytes += events.back().body.size();
-                       return bytes < kMaxReadBytes;
-                     }));
+  MUSTER_RETURN_IF_ERROR(database_->run(
+      "SELECT node, name, time_ms, body, seq, number FROM event WHERE job = ? ORDER "
+      "BY time_ms DESC, number DESC",
+      {job}, [&events, &bytes](const SqlRow& row) {
+        events.push_back({std::string(row.text(0)), std::string(row.text(1)), row.integer(2),
+                          std::string(row.text(3)), row.integer(4), row.integer(5)});
+        bytes += events.back().body.size();
+        return bytes < kMaxReadBytes;
+      }));
   put_in_order(events);
   return events;
 }
@@ -291,7 +291,8 @@ Result<std::vector<StoredProgress>> EventStore::progress(std::string_view job) {
 Result<std::vector<StoredProgress>> EventStore::last_progress(std::string_view job) {
   return points(
       "SELECT p.node, p.time_ms, p.body FROM (SELECT node, max(time_ms) AS newest FROM progress "
-      "WHERE job = ?1 GROUP BY node) AS last JOIN progress AS p ON p.job = ?1 AND p.node = last.node "
+      "WHERE job = ?1 GROUP BY node) AS last JOIN progress AS p ON p.job = ?1 AND p.node = "
+      "last.node "
       "AND p.time_ms = last.newest ORDER BY p.node, p.number DESC",
       job);
 }

@@ -55,11 +55,16 @@ int64_t silent_after_ms(const StoredJob& job) {
 }
 
 json summary_of(const StoredJob& job, const JobView& view) {
-  json object = {{"job", job.name},           {"state", view.state},
-                 {"reason", view.reason},     {"command", view.command},
-                 {"began_ms", view.began_ms}, {"last_ms", view.last_ms},
-                 {"heard_ms", job.heard_ms},  {"earlier_runs", view.earlier_runs},
-                 {"restarts", view.causes},        {"progress", nullptr},
+  json object = {{"job", job.name},
+                 {"state", view.state},
+                 {"reason", view.reason},
+                 {"command", view.command},
+                 {"began_ms", view.began_ms},
+                 {"last_ms", view.last_ms},
+                 {"heard_ms", job.heard_ms},
+                 {"earlier_runs", view.earlier_runs},
+                 {"restarts", view.causes},
+                 {"progress", nullptr},
                  {"silent_after_ms", silent_after_ms(job)}};
   put(object, "round", view.round);
   put(object, "workers", view.workers);

@@ -100,7 +100,8 @@ std::vector<std::string> nodes_named_by(std::string_view reason) {
   for (const std::string_view word : words_of(reason)) {
     const bool begins = word.starts_with('(');
     if (!in_brackets && !begins && !more) break;
-    if (!in_brackets && !begins) names.emplace_back(word.substr(0, word.find_last_not_of(",:") + 1));
+    if (!in_brackets && !begins)
+      names.emplace_back(word.substr(0, word.find_last_not_of(",:") + 1));
     if (names.size() == kMaxShownNodes) break;
     in_brackets = (in_brackets || begins) && word.find(')') == std::string_view::npos;
     more = word.ends_with(',');
@@ -369,8 +370,8 @@ void cut_rows(JobView& view) {
   if (view.rows.size() <= kMaxShownNodes) return;
   const auto is_quiet = [](const NodeRow& row) {
     return row.failures.empty() && std::ranges::none_of(row.spans, [](const NodeSpan& span) {
-      return span.state == kLost || span.state == kUnfit;
-    });
+             return span.state == kLost || span.state == kUnfit;
+           });
   };
   std::ranges::stable_partition(view.rows, std::not_fn(is_quiet));
   view.rows_left_out = view.rows.size() - kMaxShownNodes;

@@ -102,8 +102,8 @@ std::optional<int> milliseconds(std::string_view fraction) {
 }  // namespace
 
 int64_t worth_of(std::string_view name, std::string_view level) {
-  constexpr std::array<std::string_view, 6> kMany = {"worker.exit",   "round.start",   "round.stop",
-                                                     "round.waiting", "round.running", "node.joined"};
+  constexpr std::array<std::string_view, 6> kMany = {
+      "worker.exit", "round.start", "round.stop", "round.waiting", "round.running", "node.joined"};
   if (name == "job.start" || name == "job.failure") return 2;
   const bool many = std::ranges::find(kMany, name) != kMany.end();
   return many && level != "warning" && level != "error" ? 0 : 1;

@@ -25,12 +25,12 @@ inline constexpr std::string_view kProgressEvent = "progress";
 /// One line of a journal.
 struct WebhookEvent {
   std::string id;
-  std::string name;     ///< "worker.exit"
-  int64_t time_ms = 0;  ///< since 1970, UTC
-  int64_t seq = 0;      ///< its place among the lines of its journal, from 1; 0 = not told
+  std::string name;          ///< "worker.exit"
+  int64_t time_ms = 0;       ///< since 1970, UTC
+  int64_t seq = 0;           ///< its place among the lines of its journal, from 1; 0 = not told
   int64_t rank = INT64_MAX;  ///< that says it; INT64_MAX = not told
   int64_t worth = 1;         ///< of too many those of 0 go first, those of 2 last
-  std::string body;     ///< the whole object as JSON, printable
+  std::string body;          ///< the whole object as JSON, printable
 };
 
 struct WebhookBatch {

@@ -18,8 +18,8 @@ TEST(DashboardAccess, AddressesAndNamesThatWereToldAreOwn) {
   for (const char* host : {"127.0.0.1:8090", "10.1.2.3", "[::1]:8090", "[::1]", "localhost:80",
                            "LOCALHOST", "dash.example:8090"})
     EXPECT_TRUE(is_own_host(host, kAccess)) << host;
-  for (const char* host : {"evil.example", "127.0.0.1.evil.example:8090", "localhost.evil", "", ":80",
-                           "x]:80", "dash.example.evil"})
+  for (const char* host : {"evil.example", "127.0.0.1.evil.example:8090", "localhost.evil", "",
+                           ":80", "x]:80", "dash.example.evil"})
     EXPECT_FALSE(is_own_host(host, kAccess)) << host;
 }
 

@@ -151,13 +151,12 @@ TEST_F(DashboardServiceTest, AnotherSiteGetsNothing) {
 }
 
 TEST_F(DashboardServiceTest, AJobThatIsLookedAtIsFoldedAtMostEverySoOften) {
-  const auto rows = [this] {
-    return (*parse_json(get("/api/jobs/j").body))["job"]["rows"].size();
-  };
+  const auto rows = [this] { return (*parse_json(get("/api/jobs/j").body))["job"]["rows"].size(); };
   post(batch("j", "1"));
   EXPECT_EQ(rows(), 1U);
   service_->tell_changes();
-  post(R"({"version":1,"job":"j","node":"m","events":[{"id":"2","event":"job.start","time":"2026-11-27T21:07:52Z"}]})");
+  post(
+      R"({"version":1,"job":"j","node":"m","events":[{"id":"2","event":"job.start","time":"2026-11-27T21:07:52Z"}]})");
   service_->tell_changes();
   EXPECT_EQ(rows(), 1U);
   // Whoever saw the old one is told to ask again.

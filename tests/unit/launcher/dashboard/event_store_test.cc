@@ -37,11 +37,10 @@ WebhookBatch batch(const std::string& job, int first, int count,
                    const std::string& name = "job.start", size_t bytes = 0) {
   WebhookBatch made{job, "node-1", {}};
   for (int i = first; i < first + count; ++i)
-    made.events.push_back(
-        {.id = fmt::format("{}-{}", job, i),
-         .name = name,
-         .time_ms = i * 1000,
-         .body = "{" + std::string(bytes, ' ') + "}"});
+    made.events.push_back({.id = fmt::format("{}-{}", job, i),
+                           .name = name,
+                           .time_ms = i * 1000,
+                           .body = "{" + std::string(bytes, ' ') + "}"});
   return made;
 }
 
@@ -126,7 +125,8 @@ TEST_F(EventStoreTest, OfTooMuchProgressOnePointOfEachPieceOfTheTimeStays) {
   EXPECT_EQ(points->front().time_ms, 0);
   EXPECT_EQ(points->back().time_ms, 2'999'000);
   // The first half of the time has its share.
-  EXPECT_GE(std::ranges::count_if(*points, [](const auto& p) { return p.time_ms < 1'500'000; }), 20);
+  EXPECT_GE(std::ranges::count_if(*points, [](const auto& p) { return p.time_ms < 1'500'000; }),
+            20);
 }
 
 TEST_F(EventStoreTest, OfTooMuchProgressThatOfTheLowestRankStays) {

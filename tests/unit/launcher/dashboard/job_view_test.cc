@@ -226,10 +226,10 @@ TEST(JobView, APodThatIsStartedAgainIsPartOfTheSameRun) {
 }
 
 TEST(JobView, NodesThatAreLostBeforeTheyReportedHaveRows) {
-  const JobView view =
-      Story()
-          .say("n1", "node.lost", R"({"reason":"n2 (index 1), n3 (index 2), ... did not come back"})")
-          .view();
+  const JobView view = Story()
+                           .say("n1", "node.lost",
+                                R"({"reason":"n2 (index 1), n3 (index 2), ... did not come back"})")
+                           .view();
   ASSERT_EQ(view.rows.size(), 2U);
   EXPECT_EQ(view.rows[0].name, "n2");
   EXPECT_EQ(view.rows[1].name, "n3");
@@ -257,11 +257,10 @@ TEST(JobView, RestartsAreCountedBeforeTheListIsCut) {
 }
 
 TEST(JobView, AttemptsThatNobodyCountsArePassedOver) {
-  const JobView view =
-      Story()
-          .say("n", "attempt.restart", R"({"attempt":9223372036854775807})")
-          .say("n", "round.start", R"({"round":-4,"attempt":4294967296})")
-          .view();
+  const JobView view = Story()
+                           .say("n", "attempt.restart", R"({"attempt":9223372036854775807})")
+                           .say("n", "round.start", R"({"round":-4,"attempt":4294967296})")
+                           .view();
   EXPECT_EQ(view.rows[0].spans[0].attempt, 1);
   EXPECT_EQ(view.rows[0].spans[1].round, std::nullopt);
   EXPECT_EQ(view.rows[0].spans[1].attempt, std::nullopt);

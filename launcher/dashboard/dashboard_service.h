@@ -39,9 +39,9 @@ class DashboardService {
   DashboardService(const DashboardService&) = delete;
   DashboardService& operator=(const DashboardService&) = delete;
 
-  /// Never fails: what went wrong is a status with a line of text. 403: access.h. Of a post: 400,
-  /// 401, 413, 415
-  /// for what is wrong with it; 503, and 507 for a disk that is full, where it may be sent again.
+  /// Never fails: what went wrong is a status with a line of text. 403: another site asks
+  /// (access.h). Of a post: 400, 401, 413, 415 for what is wrong with it; 503, and 507 for a disk
+  /// that is full, where it may be sent again.
   HttpReply answer(const HttpCall& call);
 
   /// Tells the open pages which jobs have changed since the last call. To be called at most a few

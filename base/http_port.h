@@ -24,6 +24,8 @@ class HttpPort {
   Result<Address> listen(const Address& address) { return listener_.listen(address); }
   /// As HttpServer::push().
   bool push(uint64_t client, std::string_view bytes) { return server_.push(client, bytes); }
+  /// As HttpServer::close().
+  void close(uint64_t client) { server_.close(client); }
   [[nodiscard]] size_t clients() const { return server_.clients(); }
 
  private:

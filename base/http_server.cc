@@ -59,6 +59,8 @@ bool HttpServer::push(uint64_t id, std::string_view bytes) {
   return clients_.contains(id);
 }
 
+void HttpServer::close(uint64_t client) { clients_.erase(client); }
+
 void HttpServer::clear() { clients_.clear(); }
 
 void HttpServer::on_ready(uint64_t id, Ready ready) {

@@ -40,6 +40,8 @@ class HttpServer {
   void adopt(Arrival arrival);
   /// More of a stream, by the number of its call. False: that client is gone, and nothing was sent.
   bool push(uint64_t client, std::string_view bytes);
+  /// Closes one connection, if it is there. Not from within the answer to it.
+  void close(uint64_t client);
   /// Closes all connections.
   void clear();
   [[nodiscard]] size_t clients() const { return clients_.size(); }

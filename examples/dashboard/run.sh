@@ -22,7 +22,7 @@ echo "dashboard: $url"
 
 # Rank 1 fails once; later, when rank 0 prints "epoch 2", node 3 is killed.
 "$muster" local --nodes 3 --nnodes 2:3 --replace-wait 1s --max-restarts 2 --rdzv-id digits --run-dir "$folder/run" \
-  --chaos kill-node:3@epoch=2 --log-level warning --no-python -- /usr/bin/python3 "$here/train.py" "$folder" || true
-/usr/bin/python3 "$here/post.py" "$url" "$folder/run"
+  --report "webhook=${url}webhook" --chaos kill-node:3@epoch=2 --log-level warning --no-python -- \
+  /usr/bin/python3 "$here/train.py" "$folder" || true
 /usr/bin/python3 "$here/show.py" "$url" digits
 if [ -n "${2:-}" ]; then wait "$dashboard"; fi

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "base/text.h"
 
 namespace muster::launcher {
 
@@ -74,7 +75,8 @@ std::vector<Curve> curves_of(std::span<const StoredProgress> points) {
       steps.emplace_back(point.time_ms, step->get<double>());
     const auto metrics = body->find("metrics");
     if (metrics == body->end() || !metrics->is_object()) continue;
-    for (const auto& [name, value] : metrics->items()) add_point(found, name, point.time_ms, value);
+    for (const auto& [name, value] : metrics->items())
+      add_point(found, std::string(clip_utf8(name, kMaxMetricNameBytes)), point.time_ms, value);
   }
   std::vector<Curve> curves;
   if (!steps.empty()) curves.push_back({"step", thinned(std::move(steps))});
@@ -111,7 +113,8 @@ std::string progress_json(const StoredProgress& point) {
   const auto metrics = body->find("metrics");
   if (metrics == body->end() || !metrics->is_object()) return dump_json(shown);
   for (const auto& [name, value] : metrics->items())
-    if (value.is_number() && shown["metrics"].size() < kMaxCurves) shown["metrics"][name] = value;
+    if (value.is_number() && shown["metrics"].size() < kMaxCurves)
+      shown["metrics"][std::string(clip_utf8(name, kMaxMetricNameBytes))] = value;
   return dump_json(shown);
 }
 

@@ -13,8 +13,9 @@
 
 namespace muster::launcher {
 
-inline constexpr size_t kMaxCurves = 12;        ///< "step" and metrics, by name
-inline constexpr size_t kMaxCurvePoints = 400;  ///< of one curve
+inline constexpr size_t kMaxCurves = 12;           ///< "step" and metrics, by name
+inline constexpr size_t kMaxMetricNameBytes = 64;  ///< what is longer is cut
+inline constexpr size_t kMaxCurvePoints = 400;     ///< of one curve
 /// A rank speaks for the job until it is silent for so long; then the next one does.
 inline constexpr int64_t kSpeakerSilenceMs = 30'000;
 

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "launcher/dashboard/curves.h"
+#include "launcher/dashboard/job_json.h"
 #include "launcher/dashboard/page_files.h"
 
 namespace muster::launcher {
@@ -83,10 +84,7 @@ JobView without_details(JobView view) {
   view.rows.clear();
   view.moments.clear();
   view.failure.reset();
-  for (Restart& restart : view.restarts) {
-    restart.reason.clear();
-    restart.phases.clear();
-  }
+  view.restarts.clear();
   return view;
 }
 
@@ -110,9 +108,13 @@ std::optional<std::string> unescaped(std::string_view text) {
 
 }  // namespace
 
-DashboardService::DashboardService(EventStore& store, const Clock& clock, std::string token,
-                                   Push push)
-    : store_(store), clock_(clock), token_(std::move(token)), push_(std::move(push)) {}
+DashboardService::DashboardService(EventStore& store, const Clock& clock, DashboardAccess access,
+                                   Push push, Close close)
+    : store_(store),
+      clock_(clock),
+      access_(std::move(access)),
+      push_(std::move(push)),
+      close_(std::move(close)) {}
 
 int64_t DashboardService::now_ms() const {
   return std::chrono::duration_cast<std::chrono::milliseconds>(clock_.wall_now().time_since_epoch())
@@ -121,8 +123,11 @@ int64_t DashboardService::now_ms() const {
 
 HttpReply DashboardService::answer(const HttpCall& call) {
   const std::string_view path = std::string_view(call.path).substr(0, call.path.find('?'));
-  if (path == "/webhook")
-    return call.method == "POST" ? take_post(call) : method_not_allowed("POST");
+  if (const Status allowed = check_origin(call, access_); !allowed)
+    return refuse(403, allowed.error().text);
+  // A sidecar that was told the dashboard's address alone would else throw its events away at 405.
+  if (call.method == "POST" && (path == "/" || path == "/webhook")) return take_post(call);
+  if (path == "/webhook") return method_not_allowed("POST");
   if (call.method != "GET" && call.method != "HEAD") return method_not_allowed("GET, HEAD");
   if (path == "/api/stream")
     return call.method == "GET" ? open_stream(call.client) : method_not_allowed("GET");
@@ -133,7 +138,8 @@ HttpReply DashboardService::answer(const HttpCall& call) {
 }
 
 HttpReply DashboardService::take_post(const HttpCall& call) {
-  if (!token_.empty() && !is_same(header_of(call.headers, "Authorization"), "Bearer " + token_)) {
+  const std::string& token = access_.token;
+  if (!token.empty() && !is_same(header_of(call.headers, "Authorization"), "Bearer " + token)) {
     HttpReply answer = refuse(401, "another bearer token, or none");
     answer.headers.push_back({"WWW-Authenticate", "Bearer"});
     return answer;
@@ -158,7 +164,7 @@ HttpReply DashboardService::take_batch(std::string_view body) {
     return of_store(added.error());
   }
   if (*added > 0) {
-    forget(batch->job);
+    note_news(*batch);
     changed_.insert(batch->job);
   }
   return reply(200, fmt::format("{{\"taken\":{},\"new\":{}}}\n", batch->events.size(), *added),
@@ -173,82 +179,111 @@ HttpReply DashboardService::read_api(std::string_view path) {
   if (progress) path.remove_suffix(kProgress.size());
   const auto name = unescaped(path);
   if (!name || path.find('/') != std::string_view::npos) return not_there();
-  return progress ? show_progress(*name) : show_job(*name);
+  const auto jobs = store_.jobs();
+  if (!jobs) return of_store(jobs.error());
+  const auto job = std::ranges::find(*jobs, *name, &StoredJob::name);
+  if (job == jobs->end()) return not_there();
+  return progress ? show_progress(*job) : show_job(*job);
 }
 
-Result<JobView> DashboardService::fold(const std::string& name) {
-  const auto events = store_.events(name);
+// Progress alone changes nothing of what the events came to.
+void DashboardService::note_news(const WebhookBatch& batch) {
+  const bool events = std::ranges::any_of(
+      batch.events, [](const WebhookEvent& event) { return event.name != kProgressEvent; });
+  const auto note = [events](Seen& seen) {
+    seen.progress_is_new = true;
+    seen.events_are_new = seen.events_are_new || events;
+  };
+  if (const auto known = summaries_.find(batch.job); known != summaries_.end()) note(known->second);
+  if (shown_ && shown_->first == batch.job) note(shown_->second);
+}
+
+Result<DashboardService::Seen> DashboardService::fold(const StoredJob& job) {
+  const auto events = store_.events(job.name);
   if (!events) return Error(events.error());
-  const auto progress = store_.last_progress(name);
-  if (!progress) return Error(progress.error());
-  return view_of_job(*events, *progress);
+  return Seen{view_of_job(*events, job.began_ms), clock_.now(), false, true};
 }
 
-Result<const JobView*> DashboardService::view_of(const std::string& name) {
-  if (!shown_ || shown_->first != name) {
-    auto view = fold(name);
-    if (!view) return std::move(view).error();
-    shown_.emplace(name, *std::move(view));
+Status DashboardService::refresh(Seen& seen, const StoredJob& job, bool details) {
+  if (seen.events_are_new && clock_.now() - seen.folded_at >= kFoldEvery) {
+    auto anew = fold(job);
+    if (!anew) return std::move(anew).error();
+    seen = *std::move(anew);
+    if (!details) seen.view = without_details(std::move(seen.view));
   }
-  return &shown_->second;
+  // The page asks once more when it is told of the job again.
+  if (seen.events_are_new) changed_.insert(job.name);
+  if (!seen.progress_is_new) return {};
+  const auto last = store_.last_progress(job.name);
+  if (!last) return Error(last.error());
+  add_progress(seen.view, *last);
+  seen.progress_is_new = false;
+  return {};
 }
 
-Result<const JobView*> DashboardService::summary_of(const std::string& name) {
-  if (const auto known = summaries_.find(name); known != summaries_.end()) return &known->second;
-  auto view = fold(name);
-  if (!view) return std::move(view).error();
-  return &summaries_.emplace(name, without_details(*std::move(view))).first->second;
+Result<const JobView*> DashboardService::view_of(const StoredJob& job) {
+  if (!shown_ || shown_->first != job.name) {
+    auto seen = fold(job);
+    if (!seen) return std::move(seen).error();
+    shown_.emplace(job.name, *std::move(seen));
+  }
+  MUSTER_RETURN_IF_ERROR(refresh(shown_->second, job, true));
+  return &shown_->second.view;
 }
 
-void DashboardService::forget(const std::string& name) {
-  summaries_.erase(name);
-  if (shown_ && shown_->first == name) shown_.reset();
+Result<const JobView*> DashboardService::summary_of(const StoredJob& job) {
+  auto known = summaries_.find(job.name);
+  if (known == summaries_.end()) {
+    auto seen = fold(job);
+    if (!seen) return std::move(seen).error();
+    seen->view = without_details(std::move(seen->view));
+    known = summaries_.emplace(job.name, *std::move(seen)).first;
+  }
+  MUSTER_RETURN_IF_ERROR(refresh(known->second, job, false));
+  return &known->second.view;
 }
 
 HttpReply DashboardService::list_jobs() {
   const auto jobs = store_.jobs();
   if (!jobs) return of_store(jobs.error());
-  std::erase_if(summaries_, [&jobs](const auto& known) {
-    return std::ranges::find(*jobs, known.first, &StoredJob::name) == jobs->end();
-  });
+  const auto is_dropped = [&jobs](const std::string& name) {
+    return std::ranges::find(*jobs, name, &StoredJob::name) == jobs->end();
+  };
+  std::erase_if(summaries_, [&is_dropped](const auto& known) { return is_dropped(known.first); });
+  if (shown_ && is_dropped(shown_->first)) shown_.reset();
   std::string list;
   for (const StoredJob& job : *jobs) {
-    const auto view = summary_of(job.name);
+    const auto view = summary_of(job);
     if (!view) return of_store(view.error());
     list += (list.empty() ? "" : ",") + summary_json(job, **view);
   }
   return reply(200, fmt::format("{{\"now_ms\":{},\"jobs\":[{}]}}\n", now_ms(), list), kJson);
 }
 
-HttpReply DashboardService::show_job(const std::string& name) {
-  const auto jobs = store_.jobs();
-  if (!jobs) return of_store(jobs.error());
-  const auto job = std::ranges::find(*jobs, name, &StoredJob::name);
-  if (job == jobs->end()) return not_there();
-  const auto view = view_of(name);
+HttpReply DashboardService::show_job(const StoredJob& job) {
+  const auto view = view_of(job);
   if (!view) return of_store(view.error());
   return reply(200,
-               fmt::format("{{\"now_ms\":{},\"job\":{}}}\n", now_ms(), detail_json(*job, **view)),
+               fmt::format("{{\"now_ms\":{},\"job\":{}}}\n", now_ms(), detail_json(job, **view)),
                kJson);
 }
 
-HttpReply DashboardService::show_progress(const std::string& name) {
-  const auto jobs = store_.jobs();
-  if (!jobs) return of_store(jobs.error());
-  const auto job = std::ranges::find(*jobs, name, &StoredJob::name);
-  if (job == jobs->end()) return not_there();
-  const auto view = view_of(name);
+HttpReply DashboardService::show_progress(const StoredJob& job) {
+  const auto view = view_of(job);
   if (!view) return of_store(view.error());
-  auto points = store_.progress(name);
+  auto points = store_.progress(job.name);
   if (!points) return of_store(points.error());
   std::erase_if(*points, [began = (*view)->began_ms](const StoredProgress& point) {
     return point.time_ms < began;  // of an earlier run
   });
-  return reply(200, curves_json(name, curves_of(*points)) + "\n", kJson);
+  return reply(200, curves_json(job.name, curves_of(*points)) + "\n", kJson);
 }
 
 HttpReply DashboardService::open_stream(uint64_t client) {
-  if (streams_.size() >= kMaxStreams) streams_.erase(streams_.begin());
+  if (streams_.size() >= kMaxStreams) {
+    close_(streams_.front());
+    streams_.erase(streams_.begin());
+  }
   streams_.push_back(client);
   HttpReply answer = reply(200, "retry: 2000\n\n", "text/event-stream");
   answer.stream = true;

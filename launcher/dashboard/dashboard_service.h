@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/http_call.h"
+#include "launcher/dashboard/access.h"
 #include "launcher/dashboard/event_store.h"
 #include "launcher/dashboard/job_view.h"
 
@@ -23,17 +24,24 @@ namespace muster::launcher {
 /// Pages that are open at a time. Of more the oldest stream ends; its page asks again.
 inline constexpr size_t kMaxStreams = 64;
 
+/// A job is looked at anew at most so often while it says more: of 10000 events that takes a while.
+inline constexpr Duration kFoldEvery = std::chrono::seconds(2);
+
 class DashboardService {
  public:
-  /// `store` and `clock` are borrowed. `token`: what posts must bear; "" = none. `push` sends more
+  /// `store` and `clock` are borrowed. `push` sends more
   /// of a stream (HttpServer::push).
   using Push = std::function<bool(uint64_t client, std::string_view bytes)>;
-  DashboardService(EventStore& store, const Clock& clock, std::string token, Push push);
+  /// `close` ends a stream (HttpServer::close).
+  using Close = std::function<void(uint64_t client)>;
+  DashboardService(EventStore& store, const Clock& clock, DashboardAccess access, Push push,
+                   Close close);
   DashboardService(const DashboardService&) = delete;
   DashboardService& operator=(const DashboardService&) = delete;
 
-  /// Never fails: what went wrong is a status with a line of text. Of a post: 400, 401, 413, 415
-  /// for what is wrong with it; 503, and 507 for a disk that is full, where it may be sent again.
+  /// Never fails: what went wrong is a status with a line of text. 403: another site asks
+  /// (access.h). Of a post: 400, 401, 413, 415 for what is wrong with it; 503, and 507 for a disk
+  /// that is full, where it may be sent again.
   HttpReply answer(const HttpCall& call);
 
   /// Tells the open pages which jobs have changed since the last call. To be called at most a few
@@ -44,28 +52,38 @@ class DashboardService {
   void keep_streams();
 
  private:
+  /// What a job's events came to, and how far it is behind them.
+  struct Seen {
+    JobView view;
+    TimePoint folded_at;
+    bool events_are_new = false;
+    bool progress_is_new = false;
+  };
+
   HttpReply take_post(const HttpCall& call);
   HttpReply take_batch(std::string_view body);
   HttpReply read_api(std::string_view path);
   HttpReply open_stream(uint64_t client);
   HttpReply list_jobs();
-  HttpReply show_job(const std::string& name);
-  HttpReply show_progress(const std::string& name);
-  Result<JobView> fold(const std::string& name);
-  Result<const JobView*> view_of(const std::string& name);
-  Result<const JobView*> summary_of(const std::string& name);
-  void forget(const std::string& name);
+  HttpReply show_job(const StoredJob& job);
+  HttpReply show_progress(const StoredJob& job);
+  Result<Seen> fold(const StoredJob& job);
+  Status refresh(Seen& seen, const StoredJob& job, bool details);
+  Result<const JobView*> view_of(const StoredJob& job);
+  Result<const JobView*> summary_of(const StoredJob& job);
+  void note_news(const WebhookBatch& batch);
   void push_all(std::string_view bytes);
   [[nodiscard]] int64_t now_ms() const;
 
   EventStore& store_;
   const Clock& clock_;
-  const std::string token_;
+  const DashboardAccess access_;
   const Push push_;
-  std::map<std::string, JobView> summaries_;              // of jobs that have not changed since
-  std::optional<std::pair<std::string, JobView>> shown_;  // the job that was asked for last
-  std::set<std::string> changed_;                         // not told yet
-  std::vector<uint64_t> streams_;                         // the oldest first
+  const Close close_;
+  std::map<std::string, Seen> summaries_;              // of the jobs of the last list
+  std::optional<std::pair<std::string, Seen>> shown_;  // the job that was asked for last
+  std::set<std::string> changed_;                      // not told yet
+  std::vector<uint64_t> streams_;                      // the oldest first
 };
 
 }  // namespace muster::launcher

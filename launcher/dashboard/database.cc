@@ -38,7 +38,8 @@ namespace muster::launcher {
 namespace {
 
 // For another program that looks at the file, such as the sqlite3 shell.
-constexpr int kBusyMs = 2000;
+// The loop stands still for so long, so it is short; the sidecar posts again.
+constexpr int kBusyMs = 100;
 constexpr int64_t kPageBytes = 4096;  // SQLite's default
 
 int bind(sqlite3_stmt* statement, int at, const SqlValue& value) {
@@ -52,6 +53,12 @@ int bind(sqlite3_stmt* statement, int at, const SqlValue& value) {
                                text->size(), SQLITE_STATIC, SQLITE_UTF8);
   }
   return sqlite3_bind_null(statement, at);
+}
+
+// A name such as ":memory:" or "file:x" is that of a file here, and not what SQLite would make of
+// it.
+std::string plain_path(const std::string& path) {
+  return path.starts_with('/') ? path : "./" + path;
 }
 
 // Made here rather than by SQLite, for its mode.
@@ -80,7 +87,7 @@ Result<std::unique_ptr<Database>> Database::open_file(const std::string& path, i
   made->lock_ = *std::move(lock);
   // One thread: no mutexes.
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-  if (const int code = sqlite3_open_v2(path.c_str(), &made->handle_, flags, nullptr);
+  if (const int code = sqlite3_open_v2(plain_path(path).c_str(), &made->handle_, flags, nullptr);
       code != SQLITE_OK)
     return made->fail(code);
   (void)sqlite3_busy_timeout(made->handle_, kBusyMs);  // fails for a closed database only
@@ -89,8 +96,9 @@ Result<std::unique_ptr<Database>> Database::open_file(const std::string& path, i
 }
 
 Status Database::set_up(int64_t most_bytes) {
-  const std::string sql = fmt::format("PRAGMA temp_store = MEMORY; PRAGMA max_page_count = {}",
-                                      most_bytes / kPageBytes);
+  const std::string sql = fmt::format(
+      "PRAGMA temp_store = MEMORY; PRAGMA secure_delete = OFF; PRAGMA max_page_count = {}",
+      most_bytes / kPageBytes);
   const int code = sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) return fail(code);
   return {};

@@ -35,8 +35,9 @@ class SqlRow {
   sqlite3_stmt* statement_;
 };
 
-/// Every error names the file. kOs with ENOSPC: the disk is full, or the file has reached its
-/// largest size. kConfig: the file is no database. kOs: anything else.
+/// Every error names the file. kOs with EBUSY: another program writes to it. kOs with ENOSPC: the
+/// disk is full, or the file has reached its largest size. kConfig: the file is no database. kOs:
+/// anything else.
 class Database {
  public:
   /// Opens or creates `path`, with mode 0600 as workers' last lines may be in it. It grows to

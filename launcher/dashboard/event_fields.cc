@@ -63,6 +63,11 @@ std::optional<double> EventFields::real(std::string_view key) const {
   return value->get<double>();
 }
 
+bool EventFields::flag(std::string_view key) const {
+  const json* value = find(*body_, key);
+  return value != nullptr && value->is_boolean() && value->get<bool>();
+}
+
 std::vector<std::string> EventFields::lines(std::string_view key, size_t most) const {
   std::vector<std::string> lines;
   const json* value = find(*body_, key);

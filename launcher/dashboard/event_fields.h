@@ -31,6 +31,8 @@ class EventFields {
   [[nodiscard]] std::string level() const { return text("level"); }
   [[nodiscard]] std::optional<int64_t> number(std::string_view key) const;
   [[nodiscard]] std::optional<double> real(std::string_view key) const;
+  /// False also if it is not there.
+  [[nodiscard]] bool flag(std::string_view key) const;
   /// The last `most` of a list of texts.
   [[nodiscard]] std::vector<std::string> lines(std::string_view key, size_t most) const;
   /// The seconds of "phases" in the order of an interruption; others are left out.

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <iterator>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "launcher/dashboard/curves.h"
 #include "launcher/dashboard/event_fields.h"
@@ -15,8 +15,6 @@
 namespace muster::launcher {
 
 namespace {
-
-using nlohmann::json;
 
 constexpr std::string_view kJoining = "joining";
 constexpr std::string_view kRunning = "running";
@@ -29,7 +27,7 @@ constexpr std::string_view kUnfit = "unfit";
 class Fold {
  public:
   void take(const StoredEvent& event);
-  JobView view() &&;
+  JobView view(int64_t began_ms) &&;
 
  private:
   using Step = void (Fold::*)(const EventFields&);
@@ -54,12 +52,14 @@ class Fold {
   void begin_restart(const EventFields& event, std::string_view cause, const std::string& reason);
   void begin_round(const EventFields& event, int64_t round);
   void note(const EventFields& event);
-  [[nodiscard]] std::vector<std::string> nodes_named_by(std::string_view reason) const;
   [[nodiscard]] bool is_lost(const std::string& name) const;
   [[nodiscard]] bool is_over() const;
+  void go_on();
 
   JobView view_;
   std::map<std::string, NodeRow> nodes_;
+  std::set<std::string> leaders_;  // those that led the round that they were in last
+  bool has_start_ = false;
 };
 
 Fold::Step Fold::step_of(std::string_view name) {
@@ -91,16 +91,50 @@ void Fold::take(const StoredEvent& stored) {
   note(*event);
 }
 
+// Names as the leader puts them before what it says: "node-3 ended: ...", "node-3 (index 2) silent
+// for ...", "node-3, node-4 did not come back ...". The nodes need not have reported.
+std::vector<std::string> nodes_named_by(std::string_view reason) {
+  std::vector<std::string> names;
+  bool more = true;
+  bool in_brackets = false;
+  for (const std::string_view word : words_of(reason)) {
+    const bool begins = word.starts_with('(');
+    if (!in_brackets && !begins && !more) break;
+    if (!in_brackets && !begins)
+      names.emplace_back(word.substr(0, word.find_last_not_of(",:") + 1));
+    if (names.size() == kMaxShownNodes) break;
+    in_brackets = (in_brackets || begins) && word.find(')') == std::string_view::npos;
+    more = word.ends_with(',');
+  }
+  std::erase(names, "");
+  std::erase(names, "...");  // of more than are named
+  return names;
+}
+
+// A round or an attempt, of which nobody counts so many.
+std::optional<int64_t> count_in(const EventFields& event, std::string_view key) {
+  const auto count = event.number(key);
+  return count && *count >= 0 && *count <= INT32_MAX ? count : std::nullopt;
+}
+
 bool Fold::is_lost(const std::string& name) const {
-  const auto& spans = nodes_.at(name).spans;
-  return !spans.empty() && spans.back().state == kLost;
+  const auto found = nodes_.find(name);
+  if (found == nodes_.end() || found->second.spans.empty()) return false;
+  return found->second.spans.back().state == kLost;
 }
 
 bool Fold::is_over() const {
-  if (view_.state != kRunning) return true;
+  if (view_.state == "succeeded") return true;
   return !nodes_.empty() && std::ranges::none_of(nodes_, [this](const auto& node) {
     return node.second.ended.empty() && !is_lost(node.first);
   });
+}
+
+// What looked like the end was that of one node.
+void Fold::go_on() {
+  if (view_.state == "succeeded") return;
+  view_.state = kRunning;
+  view_.reason.clear();
 }
 
 void Fold::on_job_start(const EventFields& event) {
@@ -108,9 +142,12 @@ void Fold::on_job_start(const EventFields& event) {
     const int64_t earlier = view_.earlier_runs + 1;
     view_ = {};
     nodes_.clear();
+    leaders_.clear();
     view_.earlier_runs = earlier;
     view_.began_ms = event.time_ms();
   }
+  has_start_ = true;
+  go_on();
   view_.command = event.text("command");
   nodes_[event.node()].ended.clear();
   // A job of one node forms no rounds: its workers start at once.
@@ -136,8 +173,12 @@ void Fold::on_round_start(const EventFields& event) {
   std::string text = "from rank " + std::to_string(first);
   if (const auto size = event.number("world_size")) text += " of " + std::to_string(*size);
   begin_span(event, event.node(), kRunning, text);
-  const auto round = event.number("round");
+  leaders_.erase(event.node());
+  if (event.flag("leads")) leaders_.insert(event.node());
+  nodes_[event.node()].ended.clear();
+  const auto round = count_in(event, "round");
   if (!round || (view_.round && *round < *view_.round)) return;
+  if (view_.round != round) go_on();
   view_.workers = event.number("world_size");
   view_.nodes = event.number("nodes");
   begin_round(event, *round);
@@ -167,7 +208,7 @@ void Fold::on_broken(const EventFields& event) {
 
 void Fold::on_attempt_restart(const EventFields& event) {
   begin_restart(event, "failure", event.text("first_failure"));
-  const int64_t attempt = event.number("attempt").value_or(0) + 1;
+  const int64_t attempt = count_in(event, "attempt").value_or(0) + 1;
   begin_span(event, event.node(), kRunning, "");
   nodes_[event.node()].spans.back().attempt = attempt;
   nodes_[event.node()].spans.back().round = attempt + 1;
@@ -216,17 +257,6 @@ void Fold::on_failure(const EventFields& event) {
   view_.failure = std::move(failure);
 }
 
-// "node-3 ended: ...", "node-3 (index 2) silent for ...", "node-3, node-4 did not come back ...".
-std::vector<std::string> Fold::nodes_named_by(std::string_view reason) const {
-  std::vector<std::string> names;
-  for (const std::string_view word : words_of(reason)) {
-    const std::string name(word.substr(0, word.find_first_of(",:")));
-    if (!nodes_.contains(name)) break;
-    names.push_back(name);
-  }
-  return names;
-}
-
 void Fold::on_node_lost(const EventFields& event) {
   for (const std::string& name : nodes_named_by(event.text("reason")))
     if (nodes_[name].ended.empty()) begin_span(event, name, kLost, event.text("reason"));
@@ -263,11 +293,14 @@ void Fold::on_job_end(const EventFields& event) {
   const std::string result = event.text("result");
   end_span(event.node(), event.time_ms());
   nodes_[event.node()].ended = result;
-  // A node that was told to go says "stopped" while the others go on; what the job came to, the
-  // last one says. A spare that was not needed fails beside a job that succeeded.
-  const bool all = is_over();
-  if (result == "succeeded" || (result == "failed" && view_.state != "succeeded") ||
-      (all && view_.state == kRunning)) {
+  // A node that was told to go says "stopped" while the others go on, and one that was cut off and
+  // gave up says "failed". So what the job came to the last one says, or success; of failures also
+  // the one that leads, unless another round begins after it: others may never say their end.
+  const auto& spans = nodes_[event.node()].spans;
+  const bool leads = leaders_.contains(event.node()) && !is_lost(event.node()) && !spans.empty() &&
+                     spans.back().round.value_or(0) >= view_.round.value_or(0);
+  if (view_.state == "succeeded") return;
+  if (result == "succeeded" || is_over() || (result == "failed" && leads)) {
     view_.state = result;
     view_.reason = event.text("reason");
   }
@@ -282,8 +315,8 @@ void Fold::begin_span(const EventFields& event, const std::string& node, std::st
   span.text = text;
   auto& spans = nodes_[node].spans;
   if (state == kRunning || (state == kStopping && !spans.empty())) {
-    span.round = event.number("round");
-    span.attempt = event.number("attempt");
+    span.round = count_in(event, "round");
+    span.attempt = count_in(event, "attempt");
   }
   if (state == kStopping && !spans.empty() && !span.attempt) span.attempt = spans.back().attempt;
   const bool same =
@@ -332,84 +365,52 @@ bool comes_first(const std::string& a, const std::string& b) {
   return a.size() < b.size();
 }
 
-JobView Fold::view() && {
+// Of too many rows those to which something happened stay.
+void cut_rows(JobView& view) {
+  if (view.rows.size() <= kMaxShownNodes) return;
+  const auto is_quiet = [](const NodeRow& row) {
+    return row.failures.empty() && std::ranges::none_of(row.spans, [](const NodeSpan& span) {
+             return span.state == kLost || span.state == kUnfit;
+           });
+  };
+  std::ranges::stable_partition(view.rows, std::not_fn(is_quiet));
+  view.rows_left_out = view.rows.size() - kMaxShownNodes;
+  view.rows.resize(kMaxShownNodes);
+  std::ranges::sort(view.rows, comes_first, &NodeRow::name);
+}
+
+JobView Fold::view(int64_t began_ms) && {
   // A job that is over has nobody who still runs: what a lost node was doing ended with it.
   for (auto& [name, row] : nodes_) {
-    if (is_over() && row.ended.empty()) end_span(name, view_.last_ms);
+    if ((is_over() || view_.state != kRunning) && row.ended.empty()) end_span(name, view_.last_ms);
     row.name = name;
-    view_.rows.push_back(std::move(row));
+    view_.rows.push_back(row);
   }
+  if (!has_start_ && began_ms > 0) view_.began_ms = std::min(view_.began_ms, began_ms);
   std::ranges::sort(view_.rows, comes_first, &NodeRow::name);
-  if (view_.rows.size() > kMaxShownNodes) view_.rows.resize(kMaxShownNodes);
+  cut_rows(view_);
   for (NodeRow& row : view_.rows)
     keep_last(row.spans, std::max<size_t>(4, kMaxShownSpans / view_.rows.size()));
   // A job that ends in an interruption is not restarted.
   if (view_.state != kRunning)
     std::erase_if(view_.restarts, [](const Restart& restart) { return !restart.total_s; });
+  for (const Restart& restart : view_.restarts) ++view_.causes[restart.cause];
   keep_last(view_.restarts, kMaxShownRestarts);
   keep_last(view_.moments, kMaxShownMoments);
   return std::move(view_);
 }
 
-template <typename T>
-void put(json& object, const char* key, const std::optional<T>& value) {
-  if (value) object[key] = *value;
-}
-
-json span_json(const NodeSpan& span) {
-  json object = {{"state", span.state}, {"from_ms", span.from_ms}, {"text", span.text}};
-  put(object, "to_ms", span.to_ms);
-  put(object, "round", span.round);
-  put(object, "attempt", span.attempt);
-  return object;
-}
-
-json restart_json(const Restart& restart) {
-  json phases = json::array();
-  for (const auto& [name, seconds] : restart.phases)
-    phases.push_back({{"name", name}, {"s", seconds}});
-  json object = {{"time_ms", restart.time_ms},
-                 {"cause", restart.cause},
-                 {"reason", restart.reason},
-                 {"phases", phases}};
-  put(object, "round", restart.round);
-  put(object, "total_s", restart.total_s);
-  return object;
-}
-
-json failure_json(const Failure& failure) {
-  json object = {{"time_ms", failure.time_ms}, {"node", failure.node},
-                 {"reason", failure.reason},   {"message", failure.message},
-                 {"logs", failure.logs},       {"last_lines", failure.last_lines}};
-  put(object, "rank", failure.rank);
-  put(object, "round", failure.round);
-  return object;
-}
-
-json summary_of(const StoredJob& job, const JobView& view) {
-  json causes = json::object();
-  for (const Restart& restart : view.restarts)
-    causes[restart.cause] = causes.value(restart.cause, 0) + 1;
-  json object = {{"job", job.name},           {"state", view.state},
-                 {"reason", view.reason},     {"command", view.command},
-                 {"began_ms", view.began_ms}, {"last_ms", view.last_ms},
-                 {"heard_ms", job.heard_ms},  {"earlier_runs", view.earlier_runs},
-                 {"restarts", causes},        {"progress", nullptr}};
-  put(object, "round", view.round);
-  put(object, "workers", view.workers);
-  put(object, "nodes", view.nodes);
-  if (auto progress = parse_json(view.progress)) object["progress"] = *std::move(progress);
-  return object;
-}
-
 }  // namespace
 
-JobView view_of_job(std::span<const StoredEvent> events, std::span<const StoredProgress> progress) {
+JobView view_of_job(std::span<const StoredEvent> events, int64_t began_ms) {
   Fold fold;
   for (const StoredEvent& event : events) fold.take(event);
-  JobView view = std::move(fold).view();
+  return std::move(fold).view(began_ms);
+}
+
+void add_progress(JobView& view, std::span<const StoredProgress> last) {
   std::vector<StoredProgress> own;  // of this run
-  std::ranges::copy_if(progress, std::back_inserter(own), [&view](const StoredProgress& point) {
+  std::ranges::copy_if(last, std::back_inserter(own), [&view](const StoredProgress& point) {
     return point.time_ms >= view.began_ms;
   });
   if (const auto speaker = speaker_of(own)) view.progress = progress_json(own[*speaker]);
@@ -417,36 +418,6 @@ JobView view_of_job(std::span<const StoredEvent> events, std::span<const StoredP
     view.last_ms = std::max(view.last_ms, point.time_ms);
     if (view.began_ms == 0) view.began_ms = point.time_ms;
   }
-  return view;
-}
-
-std::string summary_json(const StoredJob& job, const JobView& view) {
-  return dump_json(summary_of(job, view));
-}
-
-std::string detail_json(const StoredJob& job, const JobView& view) {
-  json object = summary_of(job, view);
-  json rows = json::array();
-  for (const NodeRow& row : view.rows) {
-    json spans = json::array();
-    for (const NodeSpan& span : row.spans) spans.push_back(span_json(span));
-    rows.push_back(
-        {{"name", row.name}, {"ended", row.ended}, {"failures", row.failures}, {"spans", spans}});
-  }
-  json restarts = json::array();
-  for (const Restart& restart : view.restarts) restarts.push_back(restart_json(restart));
-  json moments = json::array();
-  for (const Moment& moment : view.moments)
-    moments.push_back({{"time_ms", moment.time_ms},
-                       {"node", moment.node},
-                       {"event", moment.event},
-                       {"level", moment.level},
-                       {"text", moment.text}});
-  object["rows"] = rows;
-  object["restart_list"] = restarts;
-  object["moments"] = moments;
-  object["failure"] = view.failure ? failure_json(*view.failure) : json();
-  return dump_json(object);
 }
 
 }  // namespace muster::launcher

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,7 +15,7 @@
 
 namespace muster::launcher {
 
-// Of what is shown the newest stays.
+// Of what is shown the newest stays, and of the nodes those to which something happened.
 inline constexpr size_t kMaxShownNodes = 512;
 inline constexpr size_t kMaxShownSpans = 6000;  ///< of all nodes, and at least 4 of each
 inline constexpr size_t kMaxShownRestarts = 200;
@@ -81,19 +82,19 @@ struct JobView {
   std::optional<int64_t> workers;  ///< of that round
   std::optional<int64_t> nodes;    ///< of that round
   std::vector<NodeRow> rows;       ///< by name, numbers as numbers
+  size_t rows_left_out = 0;
   std::vector<Restart> restarts;
+  std::map<std::string, int64_t> causes;  ///< of all restarts, also of those that are not listed
   std::optional<Failure> failure;
   std::vector<Moment> moments;
   std::string progress;  ///< the newest point of the lowest rank that speaks, as JSON; "" = none
 };
 
-/// `events` and `progress`: by time; `progress` has the last point of each node.
-[[nodiscard]] JobView view_of_job(std::span<const StoredEvent> events,
-                                  std::span<const StoredProgress> progress);
+/// `events` in their order. `began_ms`: of the job, if it is known better than by its first event
+/// that is still there; 0 = it is not.
+[[nodiscard]] JobView view_of_job(std::span<const StoredEvent> events, int64_t began_ms = 0);
 
-/// For the list of jobs; a JSON object.
-[[nodiscard]] std::string summary_json(const StoredJob& job, const JobView& view);
-/// The same with nodes, restarts, failure and moments.
-[[nodiscard]] std::string detail_json(const StoredJob& job, const JobView& view);
+/// Adds the last points of the nodes to the view of a job, again and again as they become newer.
+void add_progress(JobView& view, std::span<const StoredProgress> last);
 
 }  // namespace muster::launcher

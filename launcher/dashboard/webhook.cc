@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
@@ -46,6 +48,14 @@ std::string kept_body(const json& event) {
   return dump_json(head);
 }
 
+// A number that may be there. Nobody counts below 0.
+int64_t number_in(const json& event, const char* key, int64_t otherwise) {
+  const auto found = event.find(key);
+  if (found == event.end() || !found->is_number_integer()) return otherwise;
+  const auto number = found->get<int64_t>();
+  return number < 0 ? otherwise : number;
+}
+
 Result<WebhookEvent> read_event(json& event) {
   if (!event.is_object()) return malformed("is no object");
   make_printable(event);
@@ -61,6 +71,11 @@ Result<WebhookEvent> read_event(json& event) {
   read.id = *std::move(id);
   read.name = *std::move(name);
   read.time_ms = *time_ms;
+  read.seq = number_in(event, "seq", 0);
+  read.rank = number_in(event, "rank", INT64_MAX);
+  const auto level = event.find("level");
+  const bool has_level = level != event.end() && level->is_string();
+  read.worth = worth_of(read.name, has_level ? level->get_ref<const std::string&>() : "");
   read.body = kept_body(event);
   return read;
 }
@@ -85,6 +100,14 @@ std::optional<int> milliseconds(std::string_view fraction) {
 }
 
 }  // namespace
+
+int64_t worth_of(std::string_view name, std::string_view level) {
+  constexpr std::array<std::string_view, 6> kMany = {
+      "worker.exit", "round.start", "round.stop", "round.waiting", "round.running", "node.joined"};
+  if (name == "job.start" || name == "job.failure") return 2;
+  const bool many = std::ranges::find(kMany, name) != kMany.end();
+  return many && level != "warning" && level != "error" ? 0 : 1;
+}
 
 std::optional<int64_t> parse_utc_ms(std::string_view text) {
   constexpr std::string_view kForm = "0000-00-00T00:00:00";

@@ -28,8 +28,11 @@ constexpr VerbFlag kSidecarFlags[] = {
     {"--cert-file", true}, {"--key-file", true},  {"--flush-timeout", true}, {"--retry-max", true},
     {"--log-level", true}, {"--log-format", true}};
 constexpr VerbFlag kStoreFlags[] = {{"--port", true}, {"--host", true}};
-constexpr VerbFlag kDashboardFlags[] = {
-    {"--db", true}, {"--listen", true}, {"--token-file", true}, {"--keep", true}};
+constexpr VerbFlag kDashboardFlags[] = {{"--db", true},
+                                        {"--listen", true},
+                                        {"--token-file", true},
+                                        {"--keep", true},
+                                        {"--host-name", true}};
 
 constexpr VerbRow kVerbs[] = {
     {.name = "run",

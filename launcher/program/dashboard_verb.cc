@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <csignal>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -22,6 +24,7 @@ constexpr const char* kName = "muster dashboard";
 constexpr uint16_t kDefaultPort = 8090;
 constexpr int64_t kMostKept = 1'000'000;
 constexpr size_t kMostClients = 256;
+constexpr size_t kMostHostNames = 64;
 constexpr size_t kMostTokenBytes = 4096;
 // Pages are told of changes at most so often.
 constexpr auto kTellAfter = std::chrono::milliseconds(250);
@@ -29,6 +32,7 @@ constexpr auto kKeepStreamsEvery = std::chrono::seconds(15);
 
 constexpr const char* kHelp =
     "usage: muster dashboard --db FILE [--listen ADDR:PORT] [--token-file FILE] [--keep N]\n"
+    "                        [--host-name NAME]...\n"
     "\n"
     "Takes what sidecars report (--report webhook=http://ADDR:PORT/webhook) and shows it in a "
     "browser,\n"
@@ -39,6 +43,8 @@ constexpr const char* kHelp =
     "                       127.0.0.1:8090; whoever reaches it reads everything)\n"
     "  --token-file FILE    posts must bear this token; reading needs none\n"
     "  --keep N             events of a job that are kept, and points of progress (default 10000)\n"
+    "  --host-name NAME     a name by which browsers may know this host, besides localhost and\n"
+    "                       numeric addresses; several times for several\n"
     "\n"
     "Prints \"dashboard http://ADDR:PORT/\" when it can be reached.\n";
 
@@ -46,6 +52,7 @@ struct DashboardOptions {
   Address address{"127.0.0.1", kDefaultPort};
   std::string database;
   std::string token_file;
+  std::vector<std::string> host_names;
   EventLimits limits;
   bool help = false;
 };
@@ -77,6 +84,10 @@ Status set_option(DashboardOptions& options, std::string_view flag, const std::s
     options.limits.events = *keep;
   } else if (value.empty()) {
     return usage(std::string(flag) + " needs a value");
+  } else if (flag == "--host-name") {
+    if (options.host_names.size() == kMostHostNames)
+      return usage(fmt::format("--host-name: more than {} times", kMostHostNames));
+    options.host_names.push_back(value);
   } else {
     (flag == "--db" ? options.database : options.token_file) = value;
   }
@@ -84,7 +95,9 @@ Status set_option(DashboardOptions& options, std::string_view flag, const std::s
 }
 
 bool is_known(std::string_view flag) {
-  return flag == "--db" || flag == "--listen" || flag == "--token-file" || flag == "--keep";
+  constexpr std::string_view kFlags[] = {"--db", "--listen", "--token-file", "--keep",
+                                         "--host-name"};
+  return std::ranges::find(kFlags, flag) != std::end(kFlags);
 }
 
 Result<DashboardOptions> parse(const std::vector<std::string>& arguments) {
@@ -119,11 +132,12 @@ Result<std::string> read_token(const Files& files, const std::string& path) {
 // The service behind a port, and the pages that are told of changes.
 class Dashboard {
  public:
-  Dashboard(VerbLoop& verb, EventStore& store, std::string token)
+  Dashboard(VerbLoop& verb, EventStore& store, DashboardAccess access)
       : loop_(verb.loop()),
         service_(
-            store, verb.clock(), std::move(token),
-            [this](uint64_t client, std::string_view bytes) { return port_.push(client, bytes); }),
+            store, verb.clock(), std::move(access),
+            [this](uint64_t client, std::string_view bytes) { return port_.push(client, bytes); },
+            [this](uint64_t client) { port_.close(client); }),
         port_(verb.loop(), verb.network(), kMostClients,
               [this](const HttpCall& call) { return answer(call); }) {}
   Dashboard(const Dashboard&) = delete;
@@ -168,7 +182,7 @@ Status serve(const DashboardOptions& options, const Files& files, VerbLoop& verb
   const bool open_to_all = token->empty() && !options.address.is_loopback();
   auto store = EventStore::open_file(options.database, options.limits);
   if (!store) return std::move(store).error().with_context("--db");
-  Dashboard dashboard(verb, **store, *std::move(token));
+  Dashboard dashboard(verb, **store, {*std::move(token), options.host_names});
   const auto bound = dashboard.listen(options.address);
   if (!bound) return Error(bound.error());
   if (open_to_all) {

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "launcher/dashboard/curves.h"
+#include "launcher/dashboard/job_json.h"
 #include "launcher/dashboard/job_view.h"
 #include "launcher/dashboard/webhook.h"
 
@@ -37,10 +38,13 @@ void check(std::string_view body) {
   for (const WebhookEvent& event : batch->events) {
     check_printable(event.id, kMaxWebhookNameBytes);
     MUSTER_CHECK(event.body.size() <= kMaxKeptEventBytes && parse_json(event.body));
-    events.push_back({batch->node, event.name, event.time_ms, event.body});
+    events.push_back({batch->node, event.name, event.time_ms, event.body, event.seq,
+                      static_cast<int64_t>(events.size())});
     points.push_back({batch->node, event.time_ms, event.body});
   }
-  const JobView view = view_of_job(events, points);
+  put_in_order(events);
+  JobView view = view_of_job(events);
+  add_progress(view, points);
   MUSTER_CHECK(view.rows.size() <= kMaxShownNodes && view.moments.size() <= kMaxShownMoments);
   MUSTER_CHECK(parse_json(detail_json({batch->job, 0}, view), 64 << 20));
   MUSTER_CHECK(parse_json(curves_json(batch->job, curves_of(points)), 64 << 20));

@@ -151,7 +151,7 @@ class ReceiverTest(DashboardTest):
             database.execute("PRAGMA user_version = 7")
         database.close()
         finished = self.expect_code(self.run_muster("dashboard", "--listen", "127.0.0.1:0", "--db", "events.db"), 78)
-        self.assertRegex(finished.err, r"version 7; this Muster knows version 1\n\Z")
+        self.assertRegex(finished.err, r"version 7; this Muster knows version 2\n\Z")
 
     def test_a_wrong_command_line_is_one_line(self):
         for words in (["--listen", "127.0.0.1:0"], ["--db"], ["--db", "x", "--listen", "localhost:1"], ["--db", "x", "--listen", "::1:80"],

@@ -1,12 +1,12 @@
 // The page: which view is shown, what the server says, and how it is put together. The server's part is docs/dashboard.md; drawing.js
 // draws. A view is made of sections. One whose data is the same stays as it is, so that focus, scrolling and tips survive.
 
-import { TimeRange, clock, curve, duration, element, hideTip, kPhases, legend, number, phaseBar, strips } from "./drawing.js";
+import { TimeRange, clock, curve, duration, element, forgetChosen, hideTip, kPhases, legend, number, phaseBar, strips } from "./drawing.js";
 
 const kRefreshMs = 1000; // at most so often
 const kPollMs = 15000; // without being told
-// A job that tells its progress says something every second, others only when something happens.
-const kSilentMs = { progress: 120e3, other: 900e3 };
+const kAskMs = 20000; // of one question
+const kFollowMs = 5000; // until a stream that was refused is asked for again
 const kMomentsAtFirst = 12;
 
 const main = document.getElementById("main");
@@ -57,8 +57,8 @@ function section(title, ...children) {
 
 /** Class and word of a job's state. */
 function stateOf(job) {
-  const silent = now() - job.heard_ms > (job.progress ? kSilentMs.progress : kSilentMs.other);
-  if (job.state === "running" && silent) return ["silent", "lost contact"];
+  const silent = now() - job.heard_ms;
+  if (job.state === "running" && silent > job.silent_after_ms) return ["silent", `silent for ${duration(Math.floor(silent / 60e3) * 60).replace(" 0 s", "")}`];
   return [["running", "succeeded", "failed"].includes(job.state) ? job.state : "stopped", job.state];
 }
 
@@ -152,7 +152,7 @@ function facts(job) {
   const rows = [
     ["Progress", percent === null ? steps(progress) : `${percent.toFixed(percent < 10 ? 1 : 0)} %`,
       percent === null ? "" : steps(progress)],
-    ["Time left", timeLeft(job), progress.rate === undefined ? "" : `${number(progress.rate)} steps/s`],
+    ["Time left", timeLeft(job), progress.rate === undefined || stateOf(job)[0] !== "running" ? "" : `${number(progress.rate)} steps/s`],
     ["Round", job.round ?? "–", job.nodes === undefined ? "" : `${job.nodes} nodes, ${job.workers ?? "?"} workers`],
     ["Restarts", Object.values(job.restarts).reduce((sum, count) => sum + count, 0),
       Object.entries(job.restarts).map(([cause, count]) => `${count} ${cause || "unknown"}`).join(", ")],
@@ -177,13 +177,14 @@ function failureOf(failure) {
   return made;
 }
 
-function nodesOf({ rows, range }) {
+function nodesOf({ rows, range, more }) {
   if (!rows.length) return null;
   const keys = [["attempts", "running, by attempt"], ["joining", "joining"], ["stopping", "stopping"], ["lost", "lost"], ["unfit", "unfit"],
     ["failure", "a worker failed"]];
   const has = (name) => name === "attempts" || (name === "failure" ? rows.some((row) => row.failures.length)
     : rows.some((row) => row.spans.some((span) => span.state === name)));
-  return section("Nodes", strips(rows, new TimeRange(...range)), legend(keys.filter(([name]) => has(name))));
+  return section("Nodes", strips(rows, new TimeRange(...range)), legend(keys.filter(([name]) => has(name))),
+    more ? element("div", { class: "small muted" }, `${more} more nodes, to which nothing happened, are left out`) : "");
 }
 
 function restartsOf(list) {
@@ -251,7 +252,7 @@ async function showJob(name) {
       element("div", { class: "wrap" }, stateBadge(job), element("span", { class: "small muted" }, job.reason ? ` ${job.reason}` : "")))],
     ["facts", [job.progress, job.round, job.nodes, job.restarts, word, Math.floor(end / 5000)], () => facts(job)],
     ...(job.state === "failed" ? [failure] : []),
-    ["nodes", { rows: job.rows, range }, nodesOf],
+    ["nodes", { rows: job.rows, range, more: job.rows_left_out }, nodesOf],
     ["restarts", job.restart_list, restartsOf],
     ...(job.state === "failed" ? [] : [failure]),
     ["curves", { curves, range, cuts: job.restart_list.map((restart) => restart.time_ms) }, curvesOf],
@@ -262,7 +263,7 @@ async function showJob(name) {
 // --- the server ----------------------------------------------------------------------------------
 
 async function ask(path) {
-  const answer = await fetch(path, { headers: { Accept: "application/json" } });
+  const answer = await fetch(path, { headers: { Accept: "application/json" }, signal: AbortSignal.timeout(kAskMs) });
   if (!answer.ok) throw new Error((await answer.text()).trim() || `status ${answer.status}`);
   const said = await answer.json();
   if (said.now_ms) clockOffset = said.now_ms - Date.now();
@@ -288,7 +289,8 @@ async function refresh() {
     await (name === null ? listJobs() : showJob(name));
   } catch (error) {
     // Without a connection what was seen last stays: the header says that it is old.
-    if (!(error instanceof TypeError) || shown.size === 0) show([["error", String(error.message), (text) => section("This cannot be shown", element("p", { class: "wrap" }, text))]]);
+    const away = error instanceof TypeError || error.name === "TimeoutError";
+    if (!away || shown.size === 0) show([["error", String(error.message), (text) => section("This cannot be shown", element("p", { class: "wrap" }, text))]]);
   }
   running = false;
   if (again) {
@@ -311,7 +313,11 @@ function follow() {
     say("on", "live");
     refreshSoon();
   });
-  stream.addEventListener("error", () => say("off", "reconnecting"));
+  stream.addEventListener("error", () => {
+    say("off", "reconnecting");
+    // The browser tries again by itself only what broke off, and not what was refused.
+    if (stream.readyState === EventSource.CLOSED) setTimeout(follow, kFollowMs);
+  });
   stream.addEventListener("changed", (event) => {
     const name = chosenJob();
     if (name === null || JSON.parse(event.data).jobs.includes(name)) refreshSoon();
@@ -321,6 +327,7 @@ function follow() {
 window.addEventListener("hashchange", () => {
   shown = new Map();
   allMoments = false;
+  forgetChosen();
   window.scrollTo(0, 0);
   refresh();
 });

@@ -119,9 +119,17 @@ function strip(row, range) {
   return drawn;
 }
 
+// The span of each node that the arrow keys have come to, by its begin: rows are drawn anew as time goes on.
+const chosenSpans = new Map();
+
+export function forgetChosen() {
+  chosenSpans.clear();
+}
+
 // The pointer, or the arrow keys, go from span to span.
 function tellSpans(holder, row, range, boxes) {
-  let chosen = row.spans.length - 1;
+  const before = row.spans.findIndex((span) => span.from_ms === chosenSpans.get(row.name));
+  let chosen = before < 0 ? row.spans.length - 1 : before;
   const choose = (index, x, y) => {
     boxes.forEach((box, i) => box.classList.toggle("at", i === index));
     if (index < 0) return hideTip();
@@ -143,6 +151,7 @@ function tellSpans(holder, row, range, boxes) {
     if (!step || row.spans.length === 0) return;
     event.preventDefault();
     choose(Math.min(row.spans.length - 1, Math.max(0, chosen + step)));
+    chosenSpans.set(row.name, row.spans[chosen].from_ms);
   });
 }
 

@@ -38,6 +38,12 @@ TEST(Curves, TheLowestRankSpeaksUntilItIsSilent) {
   EXPECT_EQ(speaker_of({}), std::nullopt);
 }
 
+TEST(Curves, LongNamesAreCut) {
+  const std::string name(200, 'm');
+  const auto curves = curves_of(std::vector{point(1, 0, 1, "{\"" + name + "\":1}")});
+  EXPECT_EQ(curves[1].name, name.substr(0, kMaxMetricNameBytes));
+}
+
 TEST(Curves, WhatIsNoPointIsPassedOver) {
   EXPECT_TRUE(curves_of(std::vector<StoredProgress>{
                             {"n", 1, "["}, {"n", 2, "[]"}, {"n", 3, R"({"step":"x"})"}})

@@ -22,12 +22,14 @@ class DashboardServiceTest : public ::testing::Test {
   }
 
   void start(std::string token) {
-    service_ = std::make_unique<DashboardService>(*store_, clock_, std::move(token),
-                                                  [this](uint64_t client, std::string_view bytes) {
-                                                    if (gone_ == client) return false;
-                                                    pushed_ += fmt::format("{}: {}", client, bytes);
-                                                    return true;
-                                                  });
+    service_ = std::make_unique<DashboardService>(
+        *store_, clock_, DashboardAccess{std::move(token), {}},
+        [this](uint64_t client, std::string_view bytes) {
+          if (gone_ == client) return false;
+          pushed_ += fmt::format("{}: {}", client, bytes);
+          return true;
+        },
+        [this](uint64_t client) { closed_ = client; });
   }
   HttpReply post(std::string body, HttpHeaders headers = {{"Content-Type", "application/json"}}) {
     return service_->answer({"POST", "/webhook", std::move(body), std::move(headers)});
@@ -46,6 +48,7 @@ class DashboardServiceTest : public ::testing::Test {
   std::unique_ptr<DashboardService> service_;
   std::string pushed_;
   uint64_t gone_ = 0;
+  uint64_t closed_ = 0;
 };
 
 TEST_F(DashboardServiceTest, APostIsTakenOnceAndShown) {
@@ -124,6 +127,42 @@ TEST_F(DashboardServiceTest, APageThatIsGoneIsForgotten) {
   gone_ = 0;
   service_->keep_streams();
   EXPECT_EQ(pushed_, "");
+}
+
+TEST_F(DashboardServiceTest, OfTooManyPagesTheOldestIsClosed) {
+  for (uint64_t client = 1; client <= kMaxStreams + 1; ++client)
+    (void)service_->answer({"GET", "/api/stream", "", {}, client});
+  EXPECT_EQ(closed_, 1U);
+}
+
+TEST_F(DashboardServiceTest, ASidecarThatWasToldTheAddressAloneIsHeard) {
+  const HttpReply reply =
+      service_->answer({"POST", "/", batch("bert", "1"), {{"Content-Type", "application/json"}}});
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(get("/api/jobs/bert").status, 200);
+}
+
+TEST_F(DashboardServiceTest, AnotherSiteGetsNothing) {
+  EXPECT_EQ(service_->answer({"GET", "/api/jobs", "", {{"Host", "evil.example"}}}).status, 403);
+  EXPECT_EQ(post(batch("bert", "1"),
+                 {{"Content-Type", "application/json"}, {"Origin", "http://evil.example"}})
+                .status,
+            403);
+}
+
+TEST_F(DashboardServiceTest, AJobThatIsLookedAtIsFoldedAtMostEverySoOften) {
+  const auto rows = [this] { return (*parse_json(get("/api/jobs/j").body))["job"]["rows"].size(); };
+  post(batch("j", "1"));
+  EXPECT_EQ(rows(), 1U);
+  service_->tell_changes();
+  post(
+      R"({"version":1,"job":"j","node":"m","events":[{"id":"2","event":"job.start","time":"2026-11-27T21:07:52Z"}]})");
+  service_->tell_changes();
+  EXPECT_EQ(rows(), 1U);
+  // Whoever saw the old one is told to ask again.
+  EXPECT_TRUE(service_->has_changes());
+  clock_.advance(kFoldEvery);
+  EXPECT_EQ(rows(), 2U);
 }
 
 TEST_F(DashboardServiceTest, ThePageHasAPolicyThatAllowsNothingFromElsewhere) {

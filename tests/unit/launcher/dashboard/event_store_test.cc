@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/files.h"
@@ -35,8 +37,10 @@ WebhookBatch batch(const std::string& job, int first, int count,
                    const std::string& name = "job.start", size_t bytes = 0) {
   WebhookBatch made{job, "node-1", {}};
   for (int i = first; i < first + count; ++i)
-    made.events.push_back(
-        {fmt::format("{}-{}", job, i), name, i * 1000, "{" + std::string(bytes, ' ') + "}"});
+    made.events.push_back({.id = fmt::format("{}-{}", job, i),
+                           .name = name,
+                           .time_ms = i * 1000,
+                           .body = "{" + std::string(bytes, ' ') + "}"});
   return made;
 }
 
@@ -98,14 +102,47 @@ TEST_F(EventStoreTest, OfTooManyEventsTheOldestGo) {
   EXPECT_EQ(events->back().time_ms, 299'000);
 }
 
-TEST_F(EventStoreTest, OfTooMuchProgressEveryOtherPointGoes) {
+TEST_F(EventStoreTest, ThoseGoFirstThatAreWorthLeast) {
+  const auto store = opened({.events = 20});
+  for (int i = 0; i < 60; ++i) {
+    WebhookBatch one = batch("bert", i, 1, fmt::format("e{}", i));
+    one.events[0].worth = i == 0 ? 2 : i % 10 == 5 ? 1 : 0;
+    added(*store, one);
+  }
+  const auto events = store->events("bert");
+  EXPECT_LE(events->size(), 22U);
+  EXPECT_EQ((*events)[0].name, "e0");
+  EXPECT_EQ((*events)[1].name, "e5");
+  EXPECT_EQ(events->back().name, "e59");
+}
+
+TEST_F(EventStoreTest, OfTooMuchProgressOnePointOfEachPieceOfTheTimeStays) {
   const auto store = opened({.events = 100});
-  for (int i = 0; i < 30; ++i) added(*store, batch("bert", i * 10, 10, "progress"));
+  for (int i = 0; i < 300; ++i) added(*store, batch("bert", i * 10, 10, "progress"));
+  const auto points = store->progress("bert");
+  ASSERT_LE(points->size(), 100U);
+  EXPECT_GE(points->size(), 50U);
+  EXPECT_EQ(points->front().time_ms, 0);
+  EXPECT_EQ(points->back().time_ms, 2'999'000);
+  // The first half of the time has its share.
+  EXPECT_GE(std::ranges::count_if(*points, [](const auto& p) { return p.time_ms < 1'500'000; }),
+            20);
+}
+
+TEST_F(EventStoreTest, OfTooMuchProgressThatOfTheLowestRankStays) {
+  const auto store = opened({.events = 100});
+  for (int i = 0; i < 40; ++i) {
+    for (int64_t node = 0; node < 4; ++node) {
+      WebhookBatch one = batch("bert", i, 1, "progress");
+      one.node = fmt::format("node-{}", node);
+      one.events[0].id += one.node;
+      one.events[0].rank = (node + 1) % 4;
+      added(*store, one);
+    }
+  }
   const auto points = store->progress("bert");
   EXPECT_LE(points->size(), 100U);
-  EXPECT_GE(points->size(), 50U);
-  EXPECT_LT(points->front().time_ms, 20'000);
-  EXPECT_EQ(points->back().time_ms, 299'000);
+  for (size_t i = 0; i < 20; ++i) EXPECT_EQ((*points)[i].node, "node-3") << i;
 }
 
 TEST_F(EventStoreTest, OfTooManyJobsTheOneSilentForLongestGoes) {
@@ -119,17 +156,56 @@ TEST_F(EventStoreTest, OfTooManyJobsTheOneSilentForLongestGoes) {
   EXPECT_EQ(store->events("c")->size(), 1U);
 }
 
-TEST_F(EventStoreTest, AFullFileDropsAnOldJobAndWithoutOneSaysSo) {
+TEST_F(EventStoreTest, AFullFileDropsAnOldJob) {
   const auto store = opened({.bytes = 1 << 20});
   added(*store, batch("old", 0, 8, "x", 50'000), 1);
-  added(*store, batch("new", 0, 16, "x", 50'000), 2);
+  added(*store, batch("new", 0, 8, "x", 50'000), 2);
+  added(*store, batch("new", 8, 8, "x", 50'000), 2);
   EXPECT_EQ(store->jobs()->size(), 1U);
+  EXPECT_EQ(store->events("new")->size(), 16U);
+}
+
+TEST_F(EventStoreTest, AFullFileOfOneJobLosesItsOldestQuarter) {
+  const auto store = opened({.bytes = 1 << 20});
+  for (int i = 0; i < 60; i += 4) added(*store, batch("one", i, 4, "x", 50'000), i);
+  const auto events = store->events("one");
+  EXPECT_GE(events->size(), 8U);
+  EXPECT_EQ(events->back().time_ms, 59'000);
+}
+
+TEST_F(EventStoreTest, ABatchThatNeverFitsThrowsNothingAway) {
+  const auto store = opened({.bytes = 1 << 20});
+  added(*store, batch("old", 0, 4, "x", 50'000), 1);
   const auto full = store->add(batch("new", 100, 40, "x", 50'000), 3);
   ASSERT_FALSE(full);
   EXPECT_EQ(full.error().os_errno, ENOSPC);
   EXPECT_NE(full.error().text.find(path_), std::string::npos);
-  EXPECT_EQ(store->events("new")->size(), 16U);
-  EXPECT_EQ(added(*store, batch("new", 200, 1), 4), 1U);
+  EXPECT_EQ(store->events("old")->size(), 4U);
+  EXPECT_EQ(store->jobs()->size(), 1U);
+}
+
+TEST_F(EventStoreTest, APostWithoutNewEventsMakesNoJob) {
+  const auto store = opened();
+  EXPECT_EQ(added(*store, {"empty", "node-1", {}}), 0U);
+  EXPECT_TRUE(store->jobs()->empty());
+}
+
+TEST_F(EventStoreTest, TheUsualGapIsTheLongestOfLate) {
+  const auto store = opened();
+  for (const int64_t now_ms : {10, 20, 120, 130}) added(*store, batch("a", 0, 1), now_ms);
+  added(*store, batch("a", 1, 1), 130);
+  EXPECT_EQ((*store->jobs())[0].usual_gap_ms, 89);
+  EXPECT_EQ((*store->jobs())[0].began_ms, 0);
+}
+
+TEST_F(EventStoreTest, NamesThatSQLiteWouldReadAreFiles) {
+  ASSERT_EQ(chdir(folder_.path().c_str()), 0);
+  for (const char* name : {":memory:", "file:x?mode=memory"}) {
+    path_ = name;
+    added(*opened(), batch("a", 0, 1));
+    EXPECT_EQ(opened()->jobs()->size(), 1U) << name;
+  }
+  ASSERT_EQ(chdir("/"), 0);
 }
 
 TEST_F(EventStoreTest, OnlyTheOwnerReadsTheFile) {
@@ -166,7 +242,7 @@ TEST_F(EventStoreTest, AnotherVersionIsRefusedAndNamed) {
   }
   const Error error = refused();
   EXPECT_EQ(error.code, Code::kConfig);
-  EXPECT_EQ(error.text, path_ + " is a dashboard's file of version 9; this Muster knows version 1");
+  EXPECT_EQ(error.text, path_ + " is a dashboard's file of version 9; this Muster knows version 2");
 }
 
 TEST_F(EventStoreTest, TwoDashboardsCannotHaveOneFile) {

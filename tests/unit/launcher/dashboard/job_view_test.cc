@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "launcher/dashboard/job_json.h"
 
 namespace muster::launcher {
 namespace {
@@ -34,7 +35,7 @@ class Story {
                       number, number - 1, 2 * i, 2 * nodes.size(), nodes.size()));
     return *this;
   }
-  [[nodiscard]] JobView view() const { return view_of_job(events_, {}); }
+  [[nodiscard]] JobView view() const { return view_of_job(events_); }
   [[nodiscard]] int64_t now_ms() const { return now_ms_; }
 
  private:
@@ -187,6 +188,96 @@ TEST(JobView, ANodeThatIsToldToGoDoesNotEndTheJob) {
   EXPECT_EQ(story.view().state, "running");
   story.round(2, {"node-1"}).say("node-1", "job.end", R"({"result":"stopped","reason":"SIGTERM"})");
   EXPECT_EQ(story.view().state, "stopped");
+}
+
+TEST(JobView, ANodeThatWasCutOffAndGaveUpDoesNotEndTheJob) {
+  Story story;
+  story.two_nodes()
+      .say("node-1", "node.lost", R"({"reason":"node-2 silent for 30 s; expelled after 30 s"})")
+      .say("node-2", "job.end", R"({"level":"error","result":"failed","reason":"no leader"})");
+  EXPECT_EQ(story.view().state, "running");
+  EXPECT_EQ(story.round(2, {"node-1"}).view().state, "running");
+  story.say("node-1", "job.end", R"({"result":"succeeded","reason":"all"})");
+  EXPECT_EQ(story.view().state, "succeeded");
+}
+
+TEST(JobView, TheFailureOfTheNodeThatLeadsCountsUnlessAnotherRoundBegins) {
+  Story story;
+  story.two_nodes()
+      .say("node-1", "round.start", R"({"round":2,"attempt":1,"nodes":2,"leads":true})")
+      .say("node-1", "job.end", R"({"level":"error","result":"failed","reason":"rank 0"})");
+  EXPECT_EQ(story.view().state, "failed");
+  EXPECT_EQ(story.view().rows[1].spans.back().to_ms, story.now_ms());
+  EXPECT_EQ(story.round(3, {"node-2"}).view().state, "running");
+}
+
+TEST(JobView, APodThatIsStartedAgainIsPartOfTheSameRun) {
+  Story story;
+  story.two_nodes()
+      .say("node-2", "job.end", R"({"level":"error","result":"failed","reason":"no leader"})")
+      .say("node-2", "job.start", R"({"max_nodes":2})")
+      .round(2, {"node-1", "node-2"});
+  const JobView view = story.view();
+  EXPECT_EQ(view.state, "running");
+  EXPECT_EQ(view.earlier_runs, 0);
+  EXPECT_EQ(view.began_ms, 1000);
+  EXPECT_EQ(states(view.rows[1]), "joining running joining running");
+  EXPECT_EQ(view.rows[1].ended, "");
+}
+
+TEST(JobView, NodesThatAreLostBeforeTheyReportedHaveRows) {
+  const JobView view = Story()
+                           .say("n1", "node.lost",
+                                R"({"reason":"n2 (index 1), n3 (index 2), ... did not come back"})")
+                           .view();
+  ASSERT_EQ(view.rows.size(), 2U);
+  EXPECT_EQ(view.rows[0].name, "n2");
+  EXPECT_EQ(view.rows[1].name, "n3");
+  EXPECT_EQ(states(view.rows[1]), "lost");
+}
+
+TEST(JobView, OfTooManyNodesThoseToWhichSomethingHappenedAreShown) {
+  Story story;
+  for (int i = 0; i < 600; ++i) story.say(fmt::format("n{}", i), "job.start", R"({"max_nodes":4})");
+  story.say("n0", "node.lost", R"({"reason":"n599 ended: nothing listens"})")
+      .say("n598", "worker.exit", R"({"level":"error","rank":0})");
+  const JobView view = story.view();
+  ASSERT_EQ(view.rows.size(), kMaxShownNodes);
+  EXPECT_EQ(view.rows_left_out, 600 - kMaxShownNodes);
+  EXPECT_EQ(view.rows[kMaxShownNodes - 1].name, "n599");
+  EXPECT_EQ(view.rows[kMaxShownNodes - 2].name, "n598");
+}
+
+TEST(JobView, RestartsAreCountedBeforeTheListIsCut) {
+  Story story;
+  for (int i = 1; i <= 300; ++i)
+    story.say("n", "round.broken", R"({"reason":"rank 0 failed"})").round(i, {"n"});
+  EXPECT_EQ(story.view().restarts.size(), kMaxShownRestarts);
+  EXPECT_EQ(story.view().causes.at("failure"), 300);
+}
+
+TEST(JobView, AttemptsThatNobodyCountsArePassedOver) {
+  const JobView view = Story()
+                           .say("n", "attempt.restart", R"({"attempt":9223372036854775807})")
+                           .say("n", "round.start", R"({"round":-4,"attempt":4294967296})")
+                           .view();
+  EXPECT_EQ(view.rows[0].spans[0].attempt, 1);
+  EXPECT_EQ(view.rows[0].spans[1].round, std::nullopt);
+  EXPECT_EQ(view.rows[0].spans[1].attempt, std::nullopt);
+}
+
+TEST(JobView, TheBeginIsKnownAlsoWithoutItsEvents) {
+  const std::vector<StoredEvent> events = {{"n", "round.start", 9000, R"({"round":7})"}};
+  EXPECT_EQ(view_of_job(events, 500).began_ms, 500);
+  EXPECT_EQ(view_of_job(events).began_ms, 9000);
+}
+
+TEST(JobView, AJobIsSilentAfterSeveralOfItsUsualGaps) {
+  const auto silent_after = [](int64_t gap_ms) {
+    return (*parse_json(summary_json({"j", 0, gap_ms}, {})))["silent_after_ms"].get<int64_t>();
+  };
+  EXPECT_EQ(silent_after(1000), 900'000);
+  EXPECT_EQ(silent_after(1'000'000), 4'000'000);
 }
 
 TEST(JobView, TheSuccessOfAJobCountsMoreThanASpareThatWasNotNeeded) {

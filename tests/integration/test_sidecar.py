@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import unittest
 
 from harness import BINARY, EXAMPLES, ROOT, MusterTest, free_port, wait_until
@@ -95,6 +96,19 @@ class WebhookTest(SidecarTest):
         self.expect_code(sidecar.finish(), 0)
         self.expect_all(receiver, journal.written)
 
+    def test_an_outage_that_ends_is_noticed_within_twelve_seconds(self):
+        port = free_port()
+        journal = self.journal()
+        journal.say("job.start")
+        sidecar = self.start("sidecar", "--run-dir", "run", "--report", "webhook=http://localhost:%d/webhook" % port)  # its own waits
+        sidecar.wait_for(r"sidecar\.waiting .*Connection refused", "err")
+        journal.say("worker.exit", rank=1)
+        receiver = self.receiver(port)
+        receiver.wait_for_event("worker.exit", timeout_s=12)
+        journal.end()
+        self.expect_code(sidecar.finish(), 0)
+        self.expect_all(receiver, journal.written)
+
     def test_what_is_too_large_is_halved(self):
         receiver = self.receiver()
         largest = 3000
@@ -134,16 +148,25 @@ class WebhookTest(SidecarTest):
         for status in (400, 422):
             with self.subTest(status=status):
                 receiver = self.receiver()
-                receiver.script.append((status, {}, b"no such field"))
+
+                def refuse_one(handler, request, status=status):
+                    refused = any(event["event"] == "job.start" for event in request.body["events"])
+                    receiver.note(request, status if refused else 200)
+                    handler.send_response(status if refused else 200)
+                    handler.send_header("Content-Length", "13" if refused else "0")
+                    handler.end_headers()
+                    handler.wfile.write(b"no such field" if refused else b"")
+                receiver.always = refuse_one
                 run = self.path("run")
                 journal = Journal(run, first=1 if status == 400 else 10, mark="agent%d" % status)
                 self.addCleanup(journal.let_go)
-                journal.say("job.start")
+                journal.say_all([("worker.exit", {"rank": 0}), ("job.start", {}), ("worker.exit", {"rank": 1})])
                 sidecar = self.sidecar(receiver)
                 sidecar.wait_for(r"W sidecar\.dead_letter .*answer %d: no such field" % status, "err")
                 journal.end()
                 self.expect_code(sidecar.finish(), 0)
-                self.assertEqual([event["event"] for event in receiver.events()][-1:], ["job.end"])
+                told = [event["id"] for event in receiver.events()]
+                self.assertEqual(told[-3:], [line["id"] for line in journal.written if line["event"] != "job.start"])
                 kept = [name for name in os.listdir(run) if name.endswith(".dead.jsonl")]
                 letters = [json.loads(line) for name in kept for line in self.read("run/" + name).splitlines()]
                 self.assertIn((status, "job.start"), [(letter["status"], letter["event"]["event"]) for letter in letters])
@@ -356,12 +379,12 @@ class OtherTargetsTest(SidecarTest):
         return {"KUBEFLOW_TRAINER_SERVER_URL": receiver.url("/apis/trainjobs/bert/status"),
                 "KUBEFLOW_TRAINER_SERVER_TOKEN": self.path("token")}
 
-    def test_the_trainer_hears_the_newest_of_the_leader_and_its_end(self):
+    def test_the_trainer_hears_the_newest_of_the_node_of_rank_zero_and_its_end(self):
         receiver = self.receiver()
         receiver.script += [403]
         journal = self.journal()
-        journal.say("round.start", leads=True, round=1)
-        journal.say_all([("progress", {"step": step, "total": 100, "percent": step, "metrics": {"loss": 0.5}})
+        journal.say("round.start", leads=False, first_rank=0, round=1)
+        journal.say_all([("progress", {"first_rank": 0, "step": step, "total": 100, "percent": step, "metrics": {"loss": 0.5}})
                          for step in range(0, 101, 10)])
         journal.end()
         self.expect_code(self.run_muster("sidecar", "--run-dir", "run", "--report", "trainjob", env=self.trainjob(receiver)), 0)
@@ -446,13 +469,56 @@ class OwnSidecarTest(SidecarTest):
 
     def test_what_an_agent_said_before_it_was_killed_is_told(self):
         receiver = self.receiver()
-        agent = self.start("run", "--report", "webhook=" + receiver.url(), "--run-dir", "run", "--no-python",
+        receiver.always = 503
+        agent = self.start("run", "--report", "webhook=" + receiver.url(), "--no-python", self.sh('echo up; exec sleep 60'))
+        agent.wait_for("up")
+        receiver.wait_until(lambda: receiver.requests, "a first try")
+        agent.signal(signal.SIGKILL)
+        agent.popen.wait(30)  # its sidecar holds the output
+        self.assertEqual(receiver.events(), [])
+        receiver.always = 200
+        receiver.wait_for_event("job.start")
+        agent.finish()
+        wait_until(lambda: not self.marked(), "the end of the sidecar")
+        self.assertEqual([name for name in os.listdir(self.temp) if name.startswith("muster-run-")], [])  # the sidecar's own
+
+    def test_a_sidecar_that_was_killed_begins_once_more_at_the_end(self):
+        receiver = self.receiver()
+        worker = self.sh('echo up; until [ -e go ]; do sleep 0.02; done')
+        agent = self.start("run", "--report", "webhook=" + receiver.url(), "--no-python", worker)
+        agent.wait_for("up")
+        receiver.wait_for_event("job.start")
+        os.kill(self.child_of(agent.popen.pid, "sidecar"), signal.SIGKILL)
+        self.write("go", "")
+        finished = self.expect_code(agent.finish(), 0)
+        self.expect_lines([r"W report\.failed .*ended before the job"], finished.err)
+        self.assertEqual(receiver.events()[-1]["event"], "job.end")
+        self.assertEqual(os.listdir(self.temp), [])
+
+    def test_a_signal_does_not_wait_long_for_a_receiver_that_is_away(self):
+        agent = self.start("run", "--report", "webhook=http://localhost:%d/x?key=secret" % free_port(), "--no-python",
                            self.sh('echo up; exec sleep 60'))
         agent.wait_for("up")
-        agent.signal(signal.SIGKILL)
-        agent.finish()
-        receiver.wait_for_event("job.start")
-        wait_until(lambda: not self.marked(), "the end of the sidecar")
+        agent.wait_for(r"sidecar\.waiting", "err")
+        with open("/proc/%d/cmdline" % self.child_of(agent.popen.pid, "sidecar")) as words:
+            self.assertNotIn("secret", words.read())
+        begun = time.monotonic()
+        agent.signal(signal.SIGTERM)
+        finished = self.expect_code(agent.finish(), 143)
+        self.assertLess(time.monotonic() - begun, 20)  # less than --flush-timeout
+        self.expect_lines([r"E sidecar\.undelivered .*muster-run-"], finished.err)
+        self.assertNotIn("secret", finished.err)
+
+    def child_of(self, agent, word):
+        """The pid of the agent's child `muster WORD`."""
+        for name in os.listdir("/proc"):
+            try:
+                with open("/proc/%s/stat" % name) as stat, open("/proc/%s/cmdline" % name) as words:
+                    if int(stat.read().rsplit(")", 1)[1].split()[1]) == agent and words.read().split("\0")[1] == word:
+                        return int(name)
+            except (OSError, IndexError):
+                continue
+        raise AssertionError("no such child")
 
     def test_a_script_that_tells_the_trainer_by_itself_reaches_the_agent(self):
         receiver = self.receiver()

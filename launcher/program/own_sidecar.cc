@@ -95,7 +95,7 @@ void OwnSidecar::reap() {
   }
 }
 
-void OwnSidecar::kill() {
+void OwnSidecar::cut() {
   cut_ = true;
   (void)processes_.signal_child(pid_, SIGKILL);  // it may have just ended
 }
@@ -115,11 +115,11 @@ bool OwnSidecar::wait_for_end(const ProcessSetup& setup) {
   const Duration flush = stopped_ ? std::min(flush_, kMaxFlushAfterStop) : flush_;
   // It may have just ended.
   const Timer over = loop_.after(flush, [this] { (void)processes_.signal_child(pid_, SIGTERM); });
-  const Timer limit = loop_.after(flush + kLastWords, [this] { kill(); });
+  const Timer limit = loop_.after(flush + kLastWords, [this] { cut(); });
   const Timer first = loop_.soon([this] { reap(); });
   const Status ran = run_with_signals(loop_, setup.signal_fd.get(), [&](const ReceivedSignal& got) {
     if (got.number == SIGCHLD) return reap();
-    if (asks_for_end(got, setup)) kill();
+    if (asks_for_end(got, setup)) cut();
   });
   if (!ran) log::warning(kEventFailed, {{"error", ran.error().text}, {"action", "not waiting"}});
   return true;

@@ -39,7 +39,7 @@ class OwnSidecar {
  private:
   bool spawn();
   void reap();
-  void kill();
+  void cut();
   bool wait_for_end(const ProcessSetup& setup);
 
   Loop& loop_;

@@ -45,8 +45,9 @@ HttpConnection::HttpConnection(Loop& loop, UniqueFd socket, std::string authorit
 
 void HttpConnection::send(const HttpRequest& request, Duration deadline, HttpCallback done) {
   MUSTER_CHECK(usable());
+  // A query may hold a secret.
   what_ = fmt::format("{} {}://{}{}", request.method, tls_ ? "https" : "http", authority_,
-                      request.path);
+                      request.path.substr(0, request.path.find('?')));
   request_ = encode(request, authority_);
   decoder_ = std::make_unique<HttpDecoder>();
   done_ = std::move(done);

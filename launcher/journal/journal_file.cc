@@ -233,11 +233,12 @@ namespace {
 
 // A sidecar that looks whether an agent lives (sidecar_files.h) shares the lock for a moment.
 bool take_lock(int fd) {
-  constexpr int kTries = 20;
+  constexpr int kTries = 2000;  // a looker that is throttled may hold it for long
   for (int i = 0; i < kTries; ++i) {
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
     // Another agent shares it with nobody.
     if (errno != EWOULDBLOCK || flock(fd, LOCK_SH | LOCK_NB) != 0) return false;
+    (void)flock(fd, LOCK_UN);     // or two agents that begin would wait for each other
     (void)::poll(nullptr, 0, 1);  // a millisecond, at the start of the agent
   }
   errno = EWOULDBLOCK;

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 #include <vector>
@@ -17,15 +18,27 @@ namespace muster::launcher {
 namespace {
 
 constexpr std::string_view kEventFailed = "report.failed";
-// The sidecar ends by itself when its own time is over.
-constexpr Duration kMoreThanFlush = std::chrono::seconds(2);
+constexpr const char* kReportVariable = "MUSTER_REPORT";
+// From being told that its time is over.
+constexpr Duration kLastWords = std::chrono::seconds(1);
 
-std::vector<std::string> words_of_sidecar(const Options& options, const std::string& folder) {
+bool asks_for_end(const ReceivedSignal& signal, const ProcessSetup& setup) {
+  return respond_to(signal.number, {}, setup.ignored_at_start) == SignalResponse::kStop;
+}
+
+// It reads them from a descriptor. Before that they must not end it.
+sigset_t with_requests_to_end(sigset_t mask) {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&mask, signal);
+  return mask;
+}
+
+// Everybody can read them: who is told, and maybe a secret in a URL, stands in a variable.
+std::vector<std::string> words_of_sidecar(const Options& options, const std::string& folder,
+                                          bool own_folder) {
   const ReportOptions& report = options.report;
   std::vector<std::string> words{"muster", "sidecar", std::string(kAfterAnother),
                                  "--run-dir=" + folder};
-  for (const std::string_view target : words_of(report.targets))
-    words.push_back("--report=" + std::string(target));
+  if (own_folder) words.emplace_back(kOwnFolder);
   const std::pair<const char*, const std::string*> kFiles[] = {
       {"--token-file=", &report.token_file},
       {"--ca-file=", &report.ca_file},
@@ -43,51 +56,73 @@ std::vector<std::string> words_of_sidecar(const Options& options, const std::str
 
 }  // namespace
 
-void OwnSidecar::start(const Options& options, const std::string& folder,
+void OwnSidecar::start(const Options& options, const std::string& folder, bool own_folder,
                        const Environment& environment, const ProcessSetup& setup) {
   if (options.report.targets.empty()) return;
-  SpawnRequest request;
-  request.program = "/proc/self/exe";
-  request.arguments = words_of_sidecar(options, folder);
-  request.environment = environment.to_exec_strings();
-  request.signal_mask = setup.original_mask;
-  request.fd_limit = setup.original_fd_limit;
-  request.parent_death_signal = SIGTERM;
-  const auto pid = processes_.spawn(request);
+  Environment seen = environment;
+  seen.set(kReportVariable, options.report.targets);
+  request_.program = "/proc/self/exe";
+  request_.arguments = words_of_sidecar(options, folder, own_folder);
+  request_.environment = seen.to_exec_strings();
+  request_.signal_mask = with_requests_to_end(setup.original_mask);
+  request_.fd_limit = setup.original_fd_limit;
+  request_.parent_death_signal = SIGTERM;
+  flush_ = options.report.flush_timeout;
+  if (!spawn()) pid_ = 0;
+}
+
+bool OwnSidecar::spawn() {
+  const auto pid = processes_.spawn(request_);
   if (!pid) {
-    return log::warning(kEventFailed,
-                        {{"error", pid.error().text}, {"action", "the job goes on, untold"}});
+    log::warning(kEventFailed,
+                 {{"error", pid.error().text}, {"action", "the job goes on, untold"}});
+    return false;
   }
   pid_ = *pid;
   running_ = true;
+  return true;
+}
+
+void OwnSidecar::note(const ReceivedSignal& signal, const ProcessSetup& setup) {
+  stopped_ = stopped_ || asks_for_end(signal, setup);
 }
 
 void OwnSidecar::reap() {
   while (const auto reaped = processes_.reap()) {
     if (reaped->pid != pid_ || !std::exchange(running_, false)) continue;
-    status_ = reaped->status;
+    died_ = reaped->status.signal != 0;
     loop_.stop();
   }
 }
 
-bool OwnSidecar::finish(const ProcessSetup& setup, Duration flush) {
-  if (pid_ == 0) return true;
-  // Nobody told us when the agent reaped it.
-  if (!processes_.signal_child(pid_, SIGTERM)) {
-    log::warning(kEventFailed, {{"error", "the sidecar ended before the job"},
-                                {"action", "what was not told stays in the journal"}});
-    return false;
-  }
-  const Timer limit = loop_.after(flush + kMoreThanFlush, [this] {
-    (void)processes_.signal_child(pid_, SIGKILL);  // it may have just ended
-  });
+void OwnSidecar::cut() {
+  cut_ = true;
+  (void)processes_.signal_child(pid_, SIGKILL);  // it may have just ended
+}
+
+void OwnSidecar::finish(const ProcessSetup& setup) {
+  if (pid_ == 0) return;
+  const bool was_there = wait_for_end(setup);
+  if (was_there && (!died_ || cut_)) return;
+  log::warning(kEventFailed, {{"error", "the sidecar ended before the job"},
+                              {"action", "another one tells the rest"}});
+  if (spawn()) (void)wait_for_end(setup);
+}
+
+// False: it had ended before, of which nobody told us when the agent reaped it.
+bool OwnSidecar::wait_for_end(const ProcessSetup& setup) {
+  if (!processes_.signal_child(pid_, SIGTERM)) return false;
+  const Duration flush = stopped_ ? std::min(flush_, kMaxFlushAfterStop) : flush_;
+  // It may have just ended.
+  const Timer over = loop_.after(flush, [this] { (void)processes_.signal_child(pid_, SIGTERM); });
+  const Timer limit = loop_.after(flush + kLastWords, [this] { cut(); });
   const Timer first = loop_.soon([this] { reap(); });
   const Status ran = run_with_signals(loop_, setup.signal_fd.get(), [&](const ReceivedSignal& got) {
     if (got.number == SIGCHLD) return reap();
-    const auto response = respond_to(got.number, {}, setup.ignored_at_start);
-    if (response == SignalResponse::kStop) (void)processes_.signal_child(pid_, SIGKILL);
+    if (asks_for_end(got, setup)) cut();
   });
-  return ran && !running_ && status_.success();
+  if (!ran) log::warning(kEventFailed, {{"error", ran.error().text}, {"action", "not waiting"}});
+  return true;
 }
 
 }  // namespace muster::launcher

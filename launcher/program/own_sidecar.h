@@ -8,9 +8,13 @@
 #include "base/loop.h"
 #include "base/process.h"
 #include "base/process/init.h"
+#include "base/signals.h"
 #include "launcher/options/options.h"
 
 namespace muster::launcher {
+
+/// Of what is left of the time that a pod has for its end, of which workers have used most.
+inline constexpr Duration kMaxFlushAfterStop = std::chrono::seconds(5);
 
 class OwnSidecar {
  public:
@@ -20,24 +24,33 @@ class OwnSidecar {
   OwnSidecar& operator=(const OwnSidecar&) = delete;
 
   /// If anybody is to be told. It outlives an agent that is killed, for as long as it needs to tell
-  /// the rest (--flush-timeout).
-  void start(const Options& options, const std::string& folder, const Environment& environment,
-             const ProcessSetup& setup);
+  /// the rest (--flush-timeout). `own_folder`: it removes the folder when all is told.
+  void start(const Options& options, const std::string& folder, bool own_folder,
+             const Environment& environment, const ProcessSetup& setup);
   /// 0 = there is none.
   [[nodiscard]] pid_t pid() const { return pid_; }
-  /// Lets it tell the rest, for as long as `flush`; a signal that asks for an end cuts that short.
-  /// The agent must have let go of the journal, and nobody else reaps any more. True: all is told,
-  /// or there was none.
-  bool finish(const ProcessSetup& setup, Duration flush);
+  /// What the agent is told: whoever asks for the job's end may not wait for reports.
+  void note(const ReceivedSignal& signal, const ProcessSetup& setup);
+  /// Lets it tell the rest, for as long as --flush-timeout, and kMaxFlushAfterStop after note(); a
+  /// signal that asks for an end cuts that short. One that has died begins once more. The agent
+  /// must have let go of the journal, and nobody else reaps any more.
+  void finish(const ProcessSetup& setup);
 
  private:
+  bool spawn();
   void reap();
+  void cut();
+  bool wait_for_end(const ProcessSetup& setup);
 
   Loop& loop_;
   ProcessHost& processes_;
   pid_t pid_ = 0;
   bool running_ = false;
-  ExitStatus status_;
+  bool died_ = false;     // of a signal
+  bool cut_ = false;      // of ours
+  bool stopped_ = false;  // somebody has asked for the job's end
+  SpawnRequest request_;
+  Duration flush_{};
 };
 
 }  // namespace muster::launcher

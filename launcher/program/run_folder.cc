@@ -17,13 +17,15 @@ Result<std::unique_ptr<RunFolder>> RunFolder::choose(const Options& options, Fil
   return std::unique_ptr<RunFolder>(new RunFolder(files, std::move(path), own));
 }
 
-// What cannot be removed is left to whoever cleans the folder of temporary files.
-void RunFolder::remove() {
-  if (!own_) return;
-  const auto names = files_.list(path_);
+RunFolder::~RunFolder() {
+  if (own_) remove_run_folder(files_, path_);
+}
+
+void remove_run_folder(Files& files, const std::string& path) {
+  const auto names = files.list(path);
   if (!names) return;
-  for (const std::string& name : *names) (void)files_.remove_file(path_ + "/" + name);
-  (void)files_.remove_folder(path_);
+  for (const std::string& name : *names) (void)files.remove_file(path + "/" + name);
+  (void)files.remove_folder(path);
 }
 
 }  // namespace muster::launcher

@@ -16,10 +16,17 @@ class RunFolder {
   static Result<std::unique_ptr<RunFolder>> choose(const Options& options, Files& files,
                                                    const std::string& temporary);
 
+  /// Removes one of its own, unless that was handed over.
+  ~RunFolder();
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
+
   /// "" = there is no journal.
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// Of one of its own with all that is in it; one that the user named stays.
-  void remove();
+  /// Made for this agent; one that the user named stays.
+  [[nodiscard]] bool is_own() const { return own_; }
+  /// A sidecar removes it, as it may outlive us.
+  void hand_over() { own_ = false; }
 
  private:
   RunFolder(Files& files, std::string path, bool own)
@@ -29,5 +36,8 @@ class RunFolder {
   std::string path_;
   bool own_;
 };
+
+/// With all that is in it. What cannot be removed is left to whoever cleans temporary files.
+void remove_run_folder(Files& files, const std::string& path);
 
 }  // namespace muster::launcher

@@ -130,7 +130,8 @@ using Serve = std::function<std::unique_ptr<StatusPort>(const AgentContext&,
 
 // Lets a conductor of the job (Agent, NodeAgent) work until it is done.
 template <typename Conductor>
-Result<int> conduct(const AgentDoors& doors, const AgentContext& context, const Serve& serve) {
+Result<int> conduct(const AgentDoors& doors, const AgentContext& context, const Serve& serve,
+                    OwnSidecar& sidecar) {
   Conductor conductor(doors, context, make_driver(context.options, context.contract));
   int exit_code = kExitInternal;
   conductor.on_finished([&exit_code, &doors](int code) {
@@ -140,9 +141,12 @@ Result<int> conduct(const AgentDoors& doors, const AgentContext& context, const 
   MUSTER_RETURN_IF_ERROR(conductor.start());
   const std::unique_ptr<StatusPort> port =
       serve ? serve(context, [&conductor] { return conductor.facts(); }) : nullptr;
-  MUSTER_RETURN_IF_ERROR(run_with_signals(
-      doors.loop, context.setup.signal_fd.get(),
-      [&conductor](const ReceivedSignal& signal) { conductor.handle_signal(signal); }));
+  MUSTER_RETURN_IF_ERROR(
+      run_with_signals(doors.loop, context.setup.signal_fd.get(),
+                       [&conductor, &context, &sidecar](const ReceivedSignal& signal) {
+                         sidecar.note(signal, context.setup);
+                         conductor.handle_signal(signal);
+                       }));
   return exit_code;
 }
 
@@ -237,7 +241,8 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
       // name before the folder is made can be there first.
       temporary.folder + "/muster-" + folder->substr(0, kFolderNameBytes);
   OwnSidecar sidecar(verb.loop(), verb.processes());
-  sidecar.start(options, (*run_folder)->path(), environment, setup);
+  sidecar.start(options, (*run_folder)->path(), (*run_folder)->is_own(), environment, setup);
+  if (sidecar.pid() != 0) (*run_folder)->hand_over();
   ProgressWatch progress(verb.loop(), own_folder, options.progress_pattern);
   JobTimeline timeline(verb.loop(), verb.clock());
   const auto door = open_trainer_door(options, environment, doors, (*run_folder)->path(), progress);
@@ -268,11 +273,11 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
       return status->serve(*status_place, served, facts);
     };
   }
-  auto code = needs_node_agent(options) ? conduct<NodeAgent>(doors, context, serve)
-                                        : conduct<Agent>(doors, context, serve);
+  auto code = needs_node_agent(options) ? conduct<NodeAgent>(doors, context, serve, sidecar)
+                                        : conduct<Agent>(doors, context, serve, sidecar);
   console.log_problems();
   journal->reset();  // so that the sidecar sees the agent's end
-  if (sidecar.finish(setup, options.report.flush_timeout)) (*run_folder)->remove();
+  sidecar.finish(setup);
   log::set_sink({});
   return code;
 }

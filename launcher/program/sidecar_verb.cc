@@ -9,6 +9,7 @@
 #include "base/process/verb_loop.h"
 #include "base/resolver.h"
 #include "base/text.h"
+#include "launcher/program/run_folder.h"
 #include "launcher/sidecar/sidecar.h"
 
 namespace muster::launcher {
@@ -42,14 +43,16 @@ constexpr const char* kHelp =
     "MUSTER_RUN_DIR, MUSTER_TOKEN_FILE, MUSTER_CA_FILE, MUSTER_CERT_FILE and\n"
     "MUSTER_KEY_FILE.\n"
     "\n"
-    "Exit codes: 0; 64 the command line; 75 something could not be delivered, or another sidecar\n"
-    "reports from DIR; 78 there is no such target here, or DIR cannot be written.\n";
+    "Exit codes: 0; 64 the command line; 75 something could not be delivered and the job's end is\n"
+    "not known, or another sidecar reports from DIR; 78 there is no such target here, or DIR "
+    "cannot be written.\n";
 
 struct Words {
   SidecarOptions options;
   std::string reports;
   std::string log_level = "warning";
   std::string log_format = "text";
+  bool own_folder = false;
   bool help = false;
 };
 
@@ -136,6 +139,10 @@ Result<Words> parse(const std::vector<std::string>& arguments, const Environment
       words.options.after_another = true;
       continue;
     }
+    if (word == kOwnFolder) {
+      words.own_folder = true;
+      continue;
+    }
     const size_t equals = word.find('=');
     const std::string flag = word.substr(0, equals);
     const bool joined = equals != std::string::npos;
@@ -148,7 +155,11 @@ Result<Words> parse(const std::vector<std::string>& arguments, const Environment
   return words;
 }
 
-bool asks_for_end(int signal) { return signal == SIGTERM || signal == SIGINT || signal == SIGHUP; }
+// What a terminal sends goes to an agent and to its child alike: then the agent tells the child.
+bool asks_for_end(int signal, bool own_child) {
+  if (own_child) return signal == SIGTERM;
+  return signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+}
 
 Result<int> run(Words words, const Environment& environment, Files& files, int signal_fd) {
   log::set_level(log::parse_level(words.log_level).value_or(log::Level::kWarning));
@@ -158,15 +169,19 @@ Result<int> run(Words words, const Environment& environment, Files& files, int s
   Loop& loop = (*verb)->loop();
   DnsResolver resolver(loop);
   int exit_code = kExitInternal;
+  const std::string folder = words.options.folder;
+  const bool own_child = words.options.after_another;
   Sidecar sidecar({loop, (*verb)->clock(), files, (*verb)->network(), resolver},
                   std::move(words.options), environment, [&exit_code, &loop](int code) {
                     exit_code = code;
                     loop.stop();
                   });
   MUSTER_RETURN_IF_ERROR(sidecar.start());
-  MUSTER_RETURN_IF_ERROR((*verb)->run(signal_fd, [&sidecar](const ReceivedSignal& signal) {
-    if (asks_for_end(signal.number)) sidecar.end();
-  }));
+  MUSTER_RETURN_IF_ERROR(
+      (*verb)->run(signal_fd, [&sidecar, own_child](const ReceivedSignal& signal) {
+        if (asks_for_end(signal.number, own_child)) sidecar.end();
+      }));
+  if (words.own_folder && sidecar.told_all()) remove_run_folder(files, folder);
   return exit_code;
 }
 

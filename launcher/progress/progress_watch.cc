@@ -135,6 +135,7 @@ void ProgressWatch::tell() {
   tell_moved();
   log::record(log::Level::kInfo, "progress",
               {{"rank", view->rank},
+               {"first_rank", attempt_.first_rank},  // 0: this node speaks for the job
                known("step", view->step),
                known("total", view->total),
                known("epoch", view->epoch),

@@ -34,8 +34,10 @@ std::optional<JournalEvent> parse_event(std::string_view line) {
   event.job = text_of(*object, "job");
   event.node = text_of(*object, "node");
   event.line = std::string(line);
-  if (event.name == "progress")
-    event.replaces = number_of(*object, "attempt") + "/" + number_of(*object, "rank");
+  if (event.name == "progress") {
+    event.replaces = event.mark.id.substr(0, event.mark.id.find('-')) + "/" +
+                     number_of(*object, "attempt") + "/" + number_of(*object, "rank");
+  }
   return event;
 }
 

@@ -21,8 +21,8 @@ struct JournalEvent {
   std::string job;
   std::string node;
   std::string line;  ///< the object as it stands there, without the line's end
-  /// Of an event that says nothing any more once a newer one has the same: `progress`, by attempt
-  /// and rank. "" = it always counts.
+  /// Of an event that says nothing any more once a newer one has the same: `progress`, by agent,
+  /// attempt and rank. "" = it always counts.
   std::string replaces;
 };
 

@@ -8,8 +8,6 @@
 #include <array>
 #include <utility>
 
-#include "launcher/journal/journal_line.h"
-
 namespace muster::launcher {
 
 namespace {
@@ -31,8 +29,8 @@ uint64_t first_seq(int fd) {
 
 }  // namespace
 
-JournalReader::JournalReader(std::string folder, JournalMark mark)
-    : folder_(std::move(folder)), last_(std::move(mark)) {}
+JournalReader::JournalReader(std::string folder, JournalMark mark, uint64_t told)
+    : folder_(std::move(folder)), last_(std::move(mark)), told_(told) {}
 
 // Somebody may have put a link there, or a pipe, which would keep us waiting.
 UniqueFd JournalReader::open_file(const char* name) const {
@@ -65,7 +63,6 @@ bool JournalReader::locate() {
   file_ = std::move(best);
   offset_ = 0;
   highest_ = 0;
-  partial_.clear();
   too_long_ = false;
   return true;
 }
@@ -88,9 +85,13 @@ std::vector<JournalEvent> JournalReader::read() {
   const bool current = is_current();
   std::string bytes(kJournalReadBytes, '\0');
   const ssize_t count = pread(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset_));
-  if (count > 0) {
-    offset_ += static_cast<size_t>(count);
-    bytes.resize(static_cast<size_t>(count));
+  const bool is_full = count == static_cast<ssize_t>(bytes.size());
+  bytes.resize(static_cast<size_t>(std::max<ssize_t>(count, 0)));
+  const size_t end = bytes.rfind('\n');
+  if (end != std::string::npos || is_full) {
+    // Of a line that has not ended in so many bytes, only the end is waited for.
+    if (end != std::string::npos) bytes.resize(end + 1);
+    offset_ += bytes.size();
     take_bytes(bytes, events);
     return events;
   }
@@ -108,18 +109,12 @@ std::vector<JournalEvent> JournalReader::read() {
 void JournalReader::take_bytes(std::string_view bytes, std::vector<JournalEvent>& events) {
   while (!bytes.empty()) {
     const size_t end = bytes.find('\n');
-    const std::string_view part = bytes.substr(0, end);
-    if (partial_.size() + part.size() > kMaxJournalLineBytes) too_long_ = true;
-    if (too_long_) {
-      partial_.clear();
-    } else if (end == std::string_view::npos || !partial_.empty()) {
-      partial_ += part;
+    if (end == std::string_view::npos) {
+      too_long_ = true;
+      return;
     }
-    if (end == std::string_view::npos) return;
-    if (!too_long_) take_line(partial_.empty() ? part : std::string_view(partial_), events);
+    if (!std::exchange(too_long_, false)) take_line(bytes.substr(0, end), events);
     if (!file_.is_open()) return;  // it is another journal, which is read from its beginning
-    too_long_ = false;
-    partial_.clear();
     bytes.remove_prefix(end + 1);
   }
 }
@@ -133,7 +128,8 @@ void JournalReader::take_line(std::string_view line, std::vector<JournalEvent>& 
   if (mark->seq <= last_.seq) return;
   auto event = parse_event(line);
   if (!event) return;
-  missed_ += event->mark.seq - last_.seq - 1;
+  const uint64_t known = std::max(last_.seq, told_);
+  if (event->mark.seq > known) missed_ += event->mark.seq - known - 1;
   last_ = event->mark;
   events.push_back(*std::move(event));
 }
@@ -141,6 +137,7 @@ void JournalReader::take_line(std::string_view line, std::vector<JournalEvent>& 
 // Somebody has thrown the journal away, and another one has begun: its numbers say nothing of ours.
 void JournalReader::begin_anew() {
   last_ = {};
+  told_ = 0;
   highest_ = 0;
   file_.reset();
 }

@@ -12,7 +12,7 @@ Pump::Pump(Loop& loop, const std::string& folder, std::string name, std::string 
       shown_(std::move(shown)),
       cursor_(folder, name),
       told_(cursor_.read()),
-      reader_(folder, target->needs_all() ? JournalMark() : told_.mark),
+      reader_(folder, target->needs_all() ? JournalMark() : told_.mark, told_.mark.seq),
       target_(std::move(target)),
       changed_(std::move(changed)),
       has_end_(told_.has_end) {
@@ -46,6 +46,7 @@ void Pump::take(JournalEvent event) {
 // From a turn of its own for all that follows from it: the target may be in the middle of
 // something.
 void Pump::keep(const JournalMark& mark) {
+  had_news_ = true;  // also in another journal, with smaller numbers
   const Status written = cursor_.write({mark, has_end_});
   if (!written && !std::exchange(in_trouble_, true)) {
     log::warning(kEventSidecarTrouble,

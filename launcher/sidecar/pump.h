@@ -31,7 +31,10 @@ class Pump {
   void poke();
 
   /// All that stands in the journal was read and is settled.
-  [[nodiscard]] bool is_done() const { return reader_.at_end() && target_->is_idle(); }
+  [[nodiscard]] bool is_done() const {
+    const bool has_read = reader_.at_end() && !later_.is_active() && !settled_.is_active();
+    return has_read && target_->is_idle();
+  }
   /// The job's end is told in what was read, and no other job has begun behind it.
   [[nodiscard]] bool has_end() const { return has_end_; }
   /// There was a line, of whichever time.

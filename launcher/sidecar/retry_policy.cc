@@ -19,7 +19,6 @@ constexpr Duration kSpread = std::chrono::seconds(1);       // of all who were a
 constexpr int kLongOutage = 6;  // an outage of a minute may last ten seconds more
 
 constexpr int kTimedOut = 408;
-constexpr int kTooLarge = 413;
 constexpr int kNotThatEncoding = 415;
 constexpr int kTooMany = 429;
 
@@ -68,11 +67,11 @@ std::optional<WallTime> parse_http_date(std::string_view text) {
 Verdict webhook_verdict(int status, size_t events, bool compressed) {
   if (status >= 200 && status < 300) return Verdict::kTaken;
   if (status == 401 || status == 403) return Verdict::kAnew;
-  if (status == kTooLarge) return events > 1 ? Verdict::kLess : Verdict::kDeadLetter;
   if (status == kNotThatEncoding && compressed) return Verdict::kPlain;
   const bool for_now = status == kTimedOut || status == kTooMany;
   // A redirect is not followed: the token would go wherever it leads.
-  return status >= 400 && status < 500 && !for_now ? Verdict::kDeadLetter : Verdict::kAgain;
+  if (status < 400 || status >= 500 || for_now) return Verdict::kAgain;
+  return events > 1 ? Verdict::kLess : Verdict::kDeadLetter;
 }
 
 std::optional<Duration> parse_retry_after(std::string_view value, WallTime now) {

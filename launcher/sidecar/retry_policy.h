@@ -19,7 +19,7 @@ enum class Verdict {
   kTaken,       ///< it is the receiver's now
   kAgain,       ///< later, the same
   kAnew,        ///< later, over another connection, for which token and certificates are read again
-  kLess,        ///< the body is too large: half of it
+  kLess,        ///< the body is too large, or something in it is refused: half of it
   kPlain,       ///< the receiver knows no gzip
   kDeadLetter,  ///< it will never be taken
 };

@@ -104,8 +104,12 @@ bool Sidecar::open_folder() {
   auto lock = lock_sidecar(options_.folder);
   if (!lock) {
     const bool taken = lock.error().os_errno == EWOULDBLOCK;
-    if (!taken || !options_.after_another) refuse(lock.error());
-    other_there_ = taken;
+    if (!taken || !options_.after_another) {
+      refuse(lock.error());
+    } else if (!std::exchange(other_there_, true)) {
+      log::warning(kEventWaiting,
+                   {{"error", lock.error().text}, {"action", "going on when that one ends"}});
+    }
     return false;
   }
   lock_ = *std::move(lock);
@@ -125,13 +129,13 @@ void Sidecar::refuse(const Error& error) {
     ended(taken ? kExitRetry : exit_code_of(error));
 }
 
-// The lock first: what an agent has written before it let go is then read below.
+// The agent first: what it has written before it let go is then read below.
 void Sidecar::look() {
   if (!ended_) return;
+  const bool there = agent_is_there(options_.folder);
+  if (agent_there_ && !there) without_agent_since_ = doors_.loop.now();
+  agent_there_ = there;
   if (open_folder()) {
-    const bool there = agent_is_there(options_.folder);
-    if (agent_there_ && !there) without_agent_since_ = doors_.loop.now();
-    agent_there_ = there;
     for (const auto& pump : pumps_) pump->poke();
   }
   end_if_done();
@@ -163,17 +167,19 @@ void Sidecar::end_if_done() {
 
 void Sidecar::end() {
   if (!ended_) return;
-  if (asked_at_) return finish({true, facts().delivered ? kExitSuccess : kExitRetry, "told twice"});
+  if (asked_at_) return finish({true, exit_code_of(facts()), "told twice"});
   asked_at_ = doors_.loop.now();
   flush_ = doors_.loop.after(options_.flush_timeout, [this] { end_if_done(); });
   later_ = doors_.loop.soon([this] { look(); });
 }
 
 void Sidecar::finish(const SidecarVerdict& verdict) {
+  told_all_ = facts().delivered && !agent_there_;
   for (const auto& pump : pumps_) {
     if (pump->is_done()) continue;
     log::error(kEventUndelivered, {{"target", pump->shown()},
                                    {"waiting", pump->waiting()},
+                                   {"folder", options_.folder},
                                    {"action", "it stays in the journal, for another sidecar"}});
   }
   log::info(kEventSidecarEnd, {{"reason", verdict.reason}, {"exit_code", verdict.exit_code}});

@@ -46,6 +46,8 @@ class Sidecar {
   Status start();
   /// A signal that asks for the end: what is there is told first. A second one does not wait.
   void end();
+  /// When it has ended: nothing that stands in the journal is untold, and no agent writes there.
+  [[nodiscard]] bool told_all() const { return told_all_; }
 
  private:
   void warn_of_open_token() const;
@@ -65,9 +67,10 @@ class Sidecar {
   std::function<void(int)> ended_;  // empty = it was called
   FolderWatch watch_;
   UniqueFd lock_;
-  bool other_there_ = false;                  // another sidecar has the lock
+  bool other_there_ = false;                  // another sidecar has the lock, and it was said
   std::vector<std::unique_ptr<Pump>> pumps_;  // once the folder is ours
   bool agent_there_ = false;
+  bool told_all_ = false;
   TimePoint without_agent_since_;
   std::optional<TimePoint> asked_at_;
   Timer flush_;

@@ -4,16 +4,21 @@
 
 namespace muster::launcher {
 
+int exit_code_of(const SidecarFacts& facts) {
+  const bool is_over = facts.has_end && !facts.agent_there;
+  return facts.delivered || is_over ? kExitSuccess : kExitRetry;
+}
+
 SidecarVerdict judge_end(const SidecarFacts& facts, Duration flush) {
   constexpr SidecarVerdict kStays;
   const auto ends = [&facts](std::string_view reason) {
-    return SidecarVerdict{true, facts.delivered ? kExitSuccess : kExitRetry, reason};
+    return SidecarVerdict{true, exit_code_of(facts), reason};
   };
   if (facts.asked && facts.since_asked >= flush) return ends("the time to flush is over");
   if (facts.agent_there) return kStays;
   if (!facts.delivered) {
     return facts.without_agent >= kMaxAfterAgent
-               ? ends("the agent has ended, and a receiver is away")
+               ? ends("the agent has ended, and not all could be told")
                : kStays;
   }
   if (facts.asked) return ends("told to end");

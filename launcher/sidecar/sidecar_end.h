@@ -35,8 +35,12 @@ struct SidecarVerdict {
   std::string_view reason;
 };
 
-/// `flush`: how long it goes on after it was asked to end. Exit codes: 0, everything was delivered;
-/// 75, something was not. It never ends without an agent that was there, or a word.
+/// 75: something was not delivered, and nobody knows how the job ended. Else 0, also where only a
+/// receiver is away: a pod whose job has ended well must not fail, and run again, because of it.
+[[nodiscard]] int exit_code_of(const SidecarFacts& facts);
+
+/// `flush`: how long it goes on after it was asked to end. It never ends without an agent that was
+/// there, or a word.
 [[nodiscard]] SidecarVerdict judge_end(const SidecarFacts& facts, Duration flush);
 
 }  // namespace muster::launcher

@@ -16,16 +16,28 @@ StateTarget::StateTarget(SidecarDoors doors, std::string shown, std::unique_ptr<
 
 void StateTarget::begin(const JournalMark& told, Settled settled) {
   told_ = told;
+  at_told_ = told.seq == 0;
   settled_ = std::move(settled);
 }
 
 void StateTarget::take(JournalEvent event) {
   latest_ = event.mark;
-  const bool was_told = event.mark.seq <= told_.seq;
-  if (report_->take(event) && !was_told && !stopped_) is_new_ = true;
+  if (report_->take(event) && !stopped_) is_new_ = true;
+  if (!at_told_) pass(event.mark);
 }
 
-void StateTarget::caught_up() { send(); }
+// A number alone says nothing: the journal may be another one than that of which was told.
+void StateTarget::pass(const JournalMark& mark) {
+  if (mark != told_) return;
+  at_told_ = true;
+  is_new_ = false;  // all of it was told
+}
+
+// Where the line is nowhere, nothing of this journal was told.
+void StateTarget::caught_up() {
+  at_told_ = true;
+  send();
+}
 
 void StateTarget::send() {
   if (!is_new_ || sending_ || retry_.is_waiting() || spacing_.is_active()) return;
@@ -56,9 +68,11 @@ void StateTarget::on_answer(const Result<HttpResponse>& answer) {
       caller_.forget_connection();
       return again(answer);
     case StateVerdict::kAtOnce:
+      retry_.succeeded();
       is_new_ = true;
       return send();
     case StateVerdict::kDropped:
+      retry_.succeeded();
       log::warning(kEventWaiting, {{"target", shown_},
                                    {"error", problem_of(answer)},
                                    {"action", "not sending this again"}});

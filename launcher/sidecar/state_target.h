@@ -28,6 +28,7 @@ class StateTarget final : public Target {
   [[nodiscard]] size_t waiting() const override { return is_idle() ? 0 : 1; }
 
  private:
+  void pass(const JournalMark& mark);
   void send();
   void on_answer(const Result<HttpResponse>& answer);
   void again(const Result<HttpResponse>& answer);
@@ -39,10 +40,11 @@ class StateTarget final : public Target {
   HttpCaller caller_;
   RetryTimer retry_;
   Settled settled_;
-  JournalMark told_;
-  JournalMark latest_;   // that the report has seen
-  JournalMark on_way_;   // up to which the request under way tells
-  bool is_new_ = false;  // something of it is not told
+  JournalMark told_;      // before this one began
+  bool at_told_ = false;  // that line was passed, or it is nowhere
+  JournalMark latest_;    // that the report has seen
+  JournalMark on_way_;    // up to which the request under way tells
+  bool is_new_ = false;   // something of it is not told
   bool sending_ = false;
   bool stopped_ = false;
   TimePoint next_at_;  // not before

@@ -67,6 +67,12 @@ std::map<std::string, std::string> metrics_of(const nlohmann::json& progress) {
   return metrics;
 }
 
+// Of many nodes none has a rank before the first round.
+bool speaks_for_job(std::string_view name, const nlohmann::json& event) {
+  if (name == "job.start") return flag(event, "leads");
+  return number(event, "first_rank") == 0.0;
+}
+
 }  // namespace
 
 bool TrainJobReport::take(const JournalEvent& event) {
@@ -77,25 +83,26 @@ bool TrainJobReport::take(const JournalEvent& event) {
   if (!object || !object->is_object()) return false;
   if (event.name == "job.start") ended_ = false;  // another agent, in the same folder
   if (event.name == "job.start" || event.name == "round.start") {
-    // Of many nodes nobody leads before the first round.
-    const bool led = std::exchange(leads_, flag(*object, "leads"));
-    return leads_ && !led && !time_.empty();
+    const bool spoke = std::exchange(speaks_, speaks_for_job(event.name, *object));
+    return speaks_ && !spoke && !time_.empty();
   }
   time_ = whole_seconds(text(*object, "time"));
   if (event.name == "job.end") {
     ended_ = true;
     succeeded_ = text(*object, "result") == "succeeded";
-    return leads_;
+    return speaks_;
   }
+  // The journal may have thrown away how the round began.
+  speaks_ = speaks_for_job(event.name, *object);
   percent_ = number(*object, "percent");
   eta_s_ = number(*object, "eta_s");
   metrics_ = metrics_of(*object);
-  return leads_;
+  return speaks_;
 }
 
 // Each field that is left out is removed at the receiver.
 std::optional<HttpRequest> TrainJobReport::request() const {
-  if (!leads_ || time_.empty()) return std::nullopt;
+  if (!speaks_ || time_.empty()) return std::nullopt;
   nlohmann::json status{{"lastUpdatedTime", time_}};
   const bool whole = ended_ && succeeded_;
   if (whole) {

@@ -1,6 +1,6 @@
 // TrainJobReport: how far the job is, as the status API of Kubeflow's Trainer takes it (v2.2 and
-// later, gate TrainJobStatus; KEP-2779 and pkg/statusserver of v2.3.0). The leader's node speaks
-// for the job. Pure.
+// later, gate TrainJobStatus; KEP-2779 and pkg/statusserver of v2.3.0). The node of rank 0 speaks
+// for the job: the progress of others is that of a part. Pure.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class TrainJobReport final : public StateReport {
   [[nodiscard]] Duration spacing() const override { return std::chrono::seconds(5); }
 
  private:
-  bool leads_ = false;
+  bool speaks_ = false;     // the node has rank 0
   bool ended_ = false;      // job.end was the last word
   bool succeeded_ = false;  // and it was a good one
   std::optional<double> percent_;

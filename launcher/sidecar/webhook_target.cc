@@ -1,5 +1,6 @@
 #include "launcher/sidecar/webhook_target.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/gzip.h"
@@ -49,9 +50,11 @@ HttpRequest WebhookTarget::make_request() {
 
 void WebhookTarget::on_answer(const Result<HttpResponse>& answer) {
   if (!answer) return again(answer);
-  switch (webhook_verdict(answer->status, queue_.under_way(), compressed_)) {
+  const Verdict verdict = webhook_verdict(answer->status, queue_.under_way(), compressed_);
+  if (verdict != Verdict::kAgain && verdict != Verdict::kAnew) retry_.succeeded();
+  switch (verdict) {
     case Verdict::kTaken:
-      retry_.succeeded();
+      limit_bytes_ = std::min(2 * limit_bytes_, kMaxBodyBytes);
       return settle();
     case Verdict::kAgain:
       return again(answer);

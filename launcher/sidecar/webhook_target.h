@@ -50,7 +50,7 @@ class WebhookTarget final : public Target {
   DeadLetters dead_letters_;
   Settled settled_;
   EventQueue queue_;
-  size_t limit_bytes_ = kMaxBodyBytes;  // halved when a receiver says that it is too much
+  size_t limit_bytes_ = kMaxBodyBytes;  // halved when a body is refused, doubled when one is taken
   size_t body_bytes_ = 0;               // of the one under way, before it is compressed
   bool plain_ = false;                  // the receiver knows no gzip
   bool compressed_ = false;             // the body under way is

@@ -1,5 +1,4 @@
-"""`muster sidecar` and `muster run --report`: what happens on a node reaches whoever is told of it, whatever happens."""
-import collections
+"""`muster sidecar`: what happens on a node reaches whoever is told of it, whatever happens."""
 import json
 import os
 import signal
@@ -7,13 +6,10 @@ import sys
 import threading
 import unittest
 
-from harness import BINARY, EXAMPLES, ROOT, MusterTest, free_port, wait_until
+from harness import ROOT, MusterTest, free_port, wait_until
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
 from report_receiver import Authority, Journal, Receiver, half_an_answer  # noqa: E402
-
-
-EXAMPLE = os.path.join(EXAMPLES, "sidecar")
 
 
 class SidecarTest(MusterTest):
@@ -95,6 +91,19 @@ class WebhookTest(SidecarTest):
         self.expect_code(sidecar.finish(), 0)
         self.expect_all(receiver, journal.written)
 
+    def test_an_outage_that_ends_is_noticed_within_twelve_seconds(self):
+        port = free_port()
+        journal = self.journal()
+        journal.say("job.start")
+        sidecar = self.start("sidecar", "--run-dir", "run", "--report", "webhook=http://localhost:%d/webhook" % port)  # its own waits
+        sidecar.wait_for(r"sidecar\.waiting .*Connection refused", "err")
+        journal.say("worker.exit", rank=1)
+        receiver = self.receiver(port)
+        receiver.wait_for_event("worker.exit", timeout_s=12)
+        journal.end()
+        self.expect_code(sidecar.finish(), 0)
+        self.expect_all(receiver, journal.written)
+
     def test_what_is_too_large_is_halved(self):
         receiver = self.receiver()
         largest = 3000
@@ -134,16 +143,25 @@ class WebhookTest(SidecarTest):
         for status in (400, 422):
             with self.subTest(status=status):
                 receiver = self.receiver()
-                receiver.script.append((status, {}, b"no such field"))
+
+                def refuse_one(handler, request, status=status):
+                    refused = any(event["event"] == "job.start" for event in request.body["events"])
+                    receiver.note(request, status if refused else 200)
+                    handler.send_response(status if refused else 200)
+                    handler.send_header("Content-Length", "13" if refused else "0")
+                    handler.end_headers()
+                    handler.wfile.write(b"no such field" if refused else b"")
+                receiver.always = refuse_one
                 run = self.path("run")
                 journal = Journal(run, first=1 if status == 400 else 10, mark="agent%d" % status)
                 self.addCleanup(journal.let_go)
-                journal.say("job.start")
+                journal.say_all([("worker.exit", {"rank": 0}), ("job.start", {}), ("worker.exit", {"rank": 1})])
                 sidecar = self.sidecar(receiver)
                 sidecar.wait_for(r"W sidecar\.dead_letter .*answer %d: no such field" % status, "err")
                 journal.end()
                 self.expect_code(sidecar.finish(), 0)
-                self.assertEqual([event["event"] for event in receiver.events()][-1:], ["job.end"])
+                told = [event["id"] for event in receiver.events()]
+                self.assertEqual(told[-3:], [line["id"] for line in journal.written if line["event"] != "job.start"])
                 kept = [name for name in os.listdir(run) if name.endswith(".dead.jsonl")]
                 letters = [json.loads(line) for name in kept for line in self.read("run/" + name).splitlines()]
                 self.assertIn((status, "job.start"), [(letter["status"], letter["event"]["event"]) for letter in letters])
@@ -356,12 +374,12 @@ class OtherTargetsTest(SidecarTest):
         return {"KUBEFLOW_TRAINER_SERVER_URL": receiver.url("/apis/trainjobs/bert/status"),
                 "KUBEFLOW_TRAINER_SERVER_TOKEN": self.path("token")}
 
-    def test_the_trainer_hears_the_newest_of_the_leader_and_its_end(self):
+    def test_the_trainer_hears_the_newest_of_the_node_of_rank_zero_and_its_end(self):
         receiver = self.receiver()
         receiver.script += [403]
         journal = self.journal()
-        journal.say("round.start", leads=True, round=1)
-        journal.say_all([("progress", {"step": step, "total": 100, "percent": step, "metrics": {"loss": 0.5}})
+        journal.say("round.start", leads=False, first_rank=0, round=1)
+        journal.say_all([("progress", {"first_rank": 0, "step": step, "total": 100, "percent": step, "metrics": {"loss": 0.5}})
                          for step in range(0, 101, 10)])
         journal.end()
         self.expect_code(self.run_muster("sidecar", "--run-dir", "run", "--report", "trainjob", env=self.trainjob(receiver)), 0)
@@ -403,97 +421,6 @@ class OtherTargetsTest(SidecarTest):
         self.assertEqual(request.headers["Content-Type"], "application/merge-patch+json")
         annotations = request.body["metadata"]["annotations"]
         self.assertEqual((annotations["muster/state"], annotations["muster/job"]), ("succeeded", "bert"))
-
-
-class OwnSidecarTest(SidecarTest):
-    def test_the_example(self):
-        """examples/sidecar/run.sh."""
-        finished = self.start_command([os.path.join(EXAMPLE, "run.sh"), BINARY]).finish()
-        self.expect_code(finished, 0)
-        with open(os.path.join(EXAMPLE, "expected.txt")) as file:
-            self.assertEqual(finished.out, file.read())
-        self.assertEqual(os.listdir(self.temp), [])
-
-    def test_a_job_reports_by_itself_and_keeps_its_code(self):
-        receiver = self.receiver()
-        finished = self.run_muster("run", "--report", "webhook=" + receiver.url(), "--rdzv-id", "bert", "--node-name", "node-0",
-                                   "--run-dir", "run", "--no-python", self.sh("exit 7"))
-        self.expect_code(finished, 7)
-        self.expect_all(receiver, [json.loads(line) for line in self.read("run/events.jsonl").splitlines()])
-        self.assertEqual(receiver.events()[-1]["event"], "job.end")
-
-    def test_without_a_folder_there_is_one_for_the_time(self):
-        receiver = self.receiver()
-        self.expect_code(self.run_muster("run", "--report", "webhook=" + receiver.url(), "--no-python", "/bin/true"), 0)
-        self.assertEqual(receiver.events()[-1]["event"], "job.end")
-        self.assertEqual(os.listdir(self.temp), [])
-
-    def test_a_receiver_that_is_away_changes_nothing_but_the_time_of_the_end(self):
-        finished = self.run_muster("run", "--report", "webhook=http://localhost:%d/" % free_port(), "--flush-timeout", "200ms",
-                                   "--run-dir", "run", "--no-python", "/bin/true")
-        self.expect_code(finished, 0)
-        self.expect_lines([r"E sidecar\.undelivered"], finished.err)
-        receiver = self.receiver()
-        self.expect_code(self.sidecar(receiver).finish(), 0)  # and another one may tell it later
-        self.assertEqual(receiver.events()[-1]["event"], "job.end")
-
-    def test_workers_that_start_again_do_not_end_it(self):
-        receiver = self.receiver()
-        worker = self.sh('[ "$TORCHELASTIC_RESTART_COUNT" = 2 ] || exit 1')
-        self.expect_code(self.run_muster("run", "--report", "webhook=" + receiver.url(), "--max-restarts", 2, "--no-python", worker), 0)
-        names = collections.Counter(event["event"] for event in receiver.events())
-        self.assertEqual((names["attempt.restart"], names["job.end"]), (2, 1))
-
-    def test_what_an_agent_said_before_it_was_killed_is_told(self):
-        receiver = self.receiver()
-        agent = self.start("run", "--report", "webhook=" + receiver.url(), "--run-dir", "run", "--no-python",
-                           self.sh('echo up; exec sleep 60'))
-        agent.wait_for("up")
-        agent.signal(signal.SIGKILL)
-        agent.finish()
-        receiver.wait_for_event("job.start")
-        wait_until(lambda: not self.marked(), "the end of the sidecar")
-
-    def test_a_script_that_tells_the_trainer_by_itself_reaches_the_agent(self):
-        receiver = self.receiver()
-        self.write("token", "real-token")
-        env = {"KUBEFLOW_TRAINER_SERVER_URL": receiver.url("/status"), "KUBEFLOW_TRAINER_SERVER_TOKEN": self.path("token")}
-        worker = self.py("""
-import json, os, urllib.request
-body = {"trainerStatus": {"metrics": [{"name": "current_step", "value": "7"}, {"name": "total_steps", "value": "10"},
-                                      {"name": "loss", "value": "0.5"}], "lastUpdatedTime": "2026-08-20T10:00:00.1+00:00"}}
-for token, code in (("wrong", 403), (open(os.environ["KUBEFLOW_TRAINER_SERVER_TOKEN"]).read(), 200)):
-    request = urllib.request.Request(os.environ["KUBEFLOW_TRAINER_SERVER_URL"], json.dumps(body).encode(),
-                                     {"Authorization": "Bearer " + token, "Content-Type": "application/json"})
-    try:
-        assert urllib.request.urlopen(request).status == code
-    except urllib.error.HTTPError as error:
-        assert error.code == code, error
-""")
-        self.expect_code(self.run_muster("run", "--report", "trainjob", "--run-dir", "run", worker, env=env), 0)
-        self.assertEqual({request.token for request in receiver.requests}, {"Bearer real-token"})
-        last = receiver.requests[-1].body["trainerStatus"]
-        self.assertEqual(last["progressPercentage"], 100)
-        self.assertEqual({metric["name"]: metric["value"] for metric in last["metrics"]},
-                         {"current_step": "7", "total_steps": "10", "loss": "0.5"})
-        self.assertNotIn("trainer.token", os.listdir(self.path("run")))
-
-    def test_each_node_of_a_local_job_reports_for_itself(self):
-        receiver = self.receiver()
-        self.expect_code(self.run_muster("local", "--nodes", 2, "--report", "webhook=" + receiver.url(), "--no-python", "/bin/true"), 0)
-        ends = [event["node"] for event in receiver.events() if event["event"] == "job.end"]
-        self.assertEqual(sorted(ends), ["node-1", "node-2"])
-        leads = [event["leads"] for event in receiver.events() if event["event"] == "round.start"]
-        self.assertEqual(sorted(leads), [False, True])
-        by_node = collections.defaultdict(list)
-        for event in receiver.events():
-            by_node[event["node"]].append(event["seq"])
-        for seqs in by_node.values():
-            self.assertEqual(seqs, list(range(1, len(seqs) + 1)))
-
-    def test_a_wrong_word_is_an_error_of_the_command_line(self):
-        finished = self.expect_code(self.run_muster("run", "--report", "controller", "--no-python", "/bin/true"), 64)
-        self.assertIn("webhook=URL, trainjob, annotation, stdout", finished.err)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 // Webhooks and states over a network of the test's.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "launcher/sidecar/state_target.h"
 #include "launcher/sidecar/webhook_target.h"
 #include "tests/support/fake_clock.h"
@@ -57,6 +59,13 @@ class HttpTargetsTest : public ::testing::Test {
 class WebhookTargetTest : public HttpTargetsTest {
  protected:
   WebhookTargetTest() { begin(target_); }
+  // Of each request.
+  static std::vector<size_t> events_in(const FakeEtcd& receiver) {
+    std::vector<size_t> counts;
+    for (const std::string& request : receiver.requests())
+      counts.push_back(static_cast<size_t>(std::ranges::count(request, '{')) - 1);
+    return counts;
+  }
   WebhookTarget target_{doors(),
                         "webhook",
                         *parse_url("http://controller/x"),
@@ -133,14 +142,41 @@ TEST_F(WebhookTargetTest, ADeadLetterIsToldOnceAndHoldsNothingUp) {
 TEST_F(WebhookTargetTest, BodiesGetSmallerUntilTheyAreTaken) {
   FakeEtcd receiver(*loop_, network_, kReceiver);
   give(target_, 1);  // it waits for an answer
-  for (uint64_t seq = 2; seq <= 5; ++seq) target_.take(event(seq));
+  for (uint64_t seq = 2; seq <= 8; ++seq) {
+    JournalEvent large = event(seq);
+    large.line = R"({"pad":")" + std::string(200, 'x') + "\"}";
+    target_.take(std::move(large));
+  }
   receiver.hang_up();
   turn();
   receiver.answer_with(413, "");
-  for (int i = 0; i < 5; ++i) receiver.answer("");
+  receiver.answer_with(413, "");
+  for (int i = 0; i < 8; ++i) receiver.answer("");
   pass(1s);
-  EXPECT_EQ(settled_, (std::vector<uint64_t>{1, 2, 3, 4, 5}));
+  EXPECT_EQ(settled_.back(), 8U);
   EXPECT_EQ(log_.count("sidecar.dead_letter"), 0U);
+  EXPECT_EQ(log_.count("sidecar.resumed"), 1U);
+  const auto sizes = events_in(receiver);
+  ASSERT_GE(sizes.size(), 5U);
+  EXPECT_EQ(std::vector<size_t>(sizes.begin(), sizes.begin() + 2), (std::vector<size_t>{1, 8}));
+  EXPECT_LE(sizes[2], 4U);
+  EXPECT_LE(sizes[3], sizes[2] / 2);
+  EXPECT_GT(sizes[4], sizes[3]);  // and larger again when one was taken
+}
+
+TEST_F(WebhookTargetTest, OnlyWhatIsRefusedIsBuried) {
+  FakeEtcd receiver(*loop_, network_, kReceiver);
+  give(target_, 1);
+  target_.take(event(2));
+  receiver.hang_up();
+  turn();
+  receiver.answer_with(422, "");  // both
+  receiver.answer_with(422, "");  // the first one
+  receiver.answer("");
+  pass(1s);
+  EXPECT_EQ(settled_, (std::vector<uint64_t>{1, 2}));
+  EXPECT_EQ(log_.count("sidecar.dead_letter"), 1U);
+  EXPECT_NE(log_.text().find("events=1 first_seq=1 "), std::string::npos);
 }
 
 // Says the number of the last event.
@@ -205,6 +241,29 @@ TEST_F(StateTargetTest, WhatIsRefusedIsNotToldAgain) {
   pass(1min);
   EXPECT_EQ(receiver_.requests().size(), 1U);
   EXPECT_TRUE(target_.is_idle());
+}
+
+TEST_F(StateTargetTest, WhatWasToldBeforeIsNotToldAgain) {
+  target_.begin({2, "a-2"}, [this](const JournalMark& mark) { settled_.push_back(mark.seq); });
+  target_.take(event(1));
+  target_.take(event(2));
+  target_.caught_up();
+  turn();
+  EXPECT_TRUE(receiver_.requests().empty());
+  receiver_.answer("");
+  give(target_, 3);
+  EXPECT_EQ(receiver_.requests(), std::vector<std::string>{"/s 3"});
+}
+
+TEST_F(StateTargetTest, AnotherJournalIsToldWhateverItsNumbers) {
+  target_.begin({500, "b-500"}, [this](const JournalMark& mark) { settled_.push_back(mark.seq); });
+  target_.take(event(1));
+  target_.take(event(2));
+  receiver_.answer("");
+  target_.caught_up();
+  turn();
+  EXPECT_EQ(receiver_.requests(), std::vector<std::string>{"/s 2"});
+  EXPECT_EQ(settled_, std::vector<uint64_t>{2});
 }
 
 TEST_F(StateTargetTest, AReceiverThatIsGoneIsToldNothingMore) {

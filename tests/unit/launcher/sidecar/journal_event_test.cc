@@ -20,7 +20,7 @@ TEST(JournalEventTest, ALineOfTheJournalIsRead) {
   EXPECT_EQ(event->job, "bert");
   EXPECT_EQ(event->node, "node-0");
   EXPECT_EQ(event->line, line);
-  EXPECT_EQ(event->replaces, "1/3");
+  EXPECT_EQ(event->replaces, "abc/1/3");
 }
 
 TEST(JournalEventTest, NothingButProgressIsReplacedByWhatFollows) {

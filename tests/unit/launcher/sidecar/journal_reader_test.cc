@@ -36,6 +36,13 @@ class JournalReaderTest : public ::testing::Test {
     } while (!reader.at_end());
     return found;
   }
+  static std::vector<std::string> lines(JournalReader& reader) {
+    std::vector<std::string> found;
+    do {
+      for (JournalEvent& event : reader.read()) found.push_back(event.mark.id + " " + event.name);
+    } while (!reader.at_end());
+    return found;
+  }
   static std::vector<uint64_t> range(uint64_t first, uint64_t last) {
     std::vector<uint64_t> all;
     for (uint64_t i = first; i <= last; ++i) all.push_back(i);
@@ -135,10 +142,19 @@ TEST_F(JournalReaderTest, ATornLineIsCutOffByTheNextAgentAndNotRead) {
   }
   JournalReader reader(folder_, {});
   append("{\"id\":\"agent1-2\",\"seq\":2,\"event\":\"torn");
-  EXPECT_EQ(numbers(reader), range(1, 1));
+  EXPECT_EQ(lines(reader), std::vector<std::string>{"agent1-1 job.stop"});
   const auto journal = open();
   say(1);
-  EXPECT_EQ(numbers(reader), range(2, 3));  // journal.trouble, and what follows
+  EXPECT_EQ(lines(reader),
+            (std::vector<std::string>{"agent2-2 journal.trouble", "agent2-3 job.stop"}));
+}
+
+TEST_F(JournalReaderTest, WhatWasToldBeforeIsNotMissed) {
+  std::filesystem::create_directories(folder_);
+  append("{\"id\":\"x-9\",\"seq\":9,\"event\":\"e\"}\n");
+  JournalReader all(folder_, {}, 7);
+  EXPECT_EQ(numbers(all), range(9, 9));
+  EXPECT_EQ(all.take_missed(), 1U);
 }
 
 TEST_F(JournalReaderTest, AFileThatIsMadeShorterGoesOnWithWhatFollows) {

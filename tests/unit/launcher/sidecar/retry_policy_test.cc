@@ -14,7 +14,8 @@ TEST(WebhookVerdictTest, EachClassOfAnswersHasItsMeaning) {
     EXPECT_EQ(webhook_verdict(again, 5, true), Verdict::kAgain) << again;
   for (const int anew : {401, 403}) EXPECT_EQ(webhook_verdict(anew, 5, true), Verdict::kAnew);
   for (const int dead : {400, 402, 404, 405, 410, 422, 499})
-    EXPECT_EQ(webhook_verdict(dead, 5, true), Verdict::kDeadLetter) << dead;
+    EXPECT_EQ(webhook_verdict(dead, 1, true), Verdict::kDeadLetter) << dead;
+  EXPECT_EQ(webhook_verdict(422, 5, true), Verdict::kLess);  // one of them is the reason
 }
 
 TEST(WebhookVerdictTest, ABodyIsMadeSmallerAsLongAsItCanBe) {
@@ -24,7 +25,7 @@ TEST(WebhookVerdictTest, ABodyIsMadeSmallerAsLongAsItCanBe) {
 
 TEST(WebhookVerdictTest, AReceiverWithoutGzipGetsPlainText) {
   EXPECT_EQ(webhook_verdict(415, 2, true), Verdict::kPlain);
-  EXPECT_EQ(webhook_verdict(415, 2, false), Verdict::kDeadLetter);
+  EXPECT_EQ(webhook_verdict(415, 1, false), Verdict::kDeadLetter);
 }
 
 TEST(RetryAfterTest, IsSecondsOrADate) {

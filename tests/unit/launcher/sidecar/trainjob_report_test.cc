@@ -32,13 +32,16 @@ nlohmann::json status_of(const TrainJobReport& report) {
 
 class TrainJobReportTest : public ::testing::Test {
  protected:
-  void lead() { report_.take(event("round.start", R"("leads":true,"round":1)")); }
-  bool progress(const std::string& fields) { return report_.take(event("progress", fields)); }
+  void begin() { report_.take(event("round.start", R"("first_rank":0,"leads":false)")); }
+  bool progress(const std::string& fields, int first_rank = 0) {
+    return report_.take(
+        event("progress", R"("first_rank":)" + std::to_string(first_rank) + "," + fields));
+  }
   TrainJobReport report_;
 };
 
-TEST_F(TrainJobReportTest, TheLeadersNodeSaysHowFarTheJobIs) {
-  lead();
+TEST_F(TrainJobReportTest, TheNodeOfRankZeroSaysHowFarTheJobIs) {
+  begin();
   EXPECT_TRUE(progress(
       R"("step":4200,"total":10000,"epoch":1.5,"percent":42.9,"eta_s":794.2,"metrics":{"loss":0.2347})"));
   const auto status = status_of(report_);
@@ -51,21 +54,33 @@ TEST_F(TrainJobReportTest, TheLeadersNodeSaysHowFarTheJobIs) {
 }
 
 TEST_F(TrainJobReportTest, OtherNodesSayNothing) {
-  report_.take(event("round.start", R"("leads":false)"));
-  EXPECT_FALSE(progress(R"("step":1,"percent":1)"));
+  report_.take(event("round.start", R"("first_rank":4,"leads":true)"));
+  EXPECT_FALSE(progress(R"("step":1,"percent":1)", 4));
   EXPECT_FALSE(report_.take(event("job.end", R"("result":"succeeded")")));
   EXPECT_FALSE(report_.request());
 }
 
-TEST_F(TrainJobReportTest, WhoTakesTheLeadOverSaysWhatIsKnown) {
-  report_.take(event("round.start", R"("leads":false)"));
-  progress(R"("step":1,"percent":1)");
-  EXPECT_TRUE(report_.take(event("round.start", R"("leads":true)")));
+TEST_F(TrainJobReportTest, OneNodeSpeaksFromTheBeginning) {
+  report_.take(event("job.start", R"("leads":true)"));
+  EXPECT_TRUE(report_.take(event("job.end", R"("result":"succeeded")")));
+  EXPECT_EQ(status_of(report_).at("progressPercentage"), 100);
+}
+
+TEST_F(TrainJobReportTest, AJournalWithoutItsBeginningSaysItAsWell) {
+  EXPECT_TRUE(progress(R"("step":5,"percent":50)"));
+  EXPECT_TRUE(report_.take(event("job.end", R"("result":"succeeded")")));
+  EXPECT_EQ(status_of(report_).at("progressPercentage"), 100);
+}
+
+TEST_F(TrainJobReportTest, WhoGetsRankZeroSaysWhatIsKnown) {
+  report_.take(event("round.start", R"("first_rank":4)"));
+  progress(R"("step":1,"percent":1)", 4);
+  EXPECT_TRUE(report_.take(event("round.start", R"("first_rank":0)")));
   EXPECT_EQ(status_of(report_).at("progressPercentage"), 1);
 }
 
 TEST_F(TrainJobReportTest, AHundredIsForTheEndAlone) {
-  lead();
+  begin();
   progress(R"("step":10,"total":10,"percent":100,"eta_s":0,"metrics":{"loss":1})");
   EXPECT_EQ(status_of(report_).at("progressPercentage"), 99);
   EXPECT_TRUE(report_.take(event("job.end", R"("result":"succeeded")")));
@@ -76,7 +91,7 @@ TEST_F(TrainJobReportTest, AHundredIsForTheEndAlone) {
 }
 
 TEST_F(TrainJobReportTest, AJobThatFailsStaysWhereItWas) {
-  lead();
+  begin();
   progress(R"("step":5,"total":10,"percent":50,"eta_s":9)");
   EXPECT_TRUE(report_.take(event("job.end", R"("result":"failed")")));
   const auto status = status_of(report_);
@@ -85,7 +100,7 @@ TEST_F(TrainJobReportTest, AJobThatFailsStaysWhereItWas) {
 }
 
 TEST_F(TrainJobReportTest, WhatTheApiDoesNotTakeIsLeftOut) {
-  lead();
+  begin();
   std::string metrics = R"("":1,")" + std::string(kMaxTrainJobText + 1, 'x') + R"(":1,"text":"a")";
   for (int i = 0; i < 300; ++i) metrics += ",\"m" + std::to_string(i) + "\":1e300";
   progress(R"("step":1,"eta_s":1e12,"percent":-3,"metrics":{)" + metrics + "}");
@@ -100,7 +115,7 @@ TEST_F(TrainJobReportTest, WhatTheApiDoesNotTakeIsLeftOut) {
 }
 
 TEST_F(TrainJobReportTest, ABodyThatIsTooLargeLosesItsMetrics) {
-  lead();
+  begin();
   progress(R"("step":1,"percent":1)");
   EXPECT_EQ(report_.judge(413), StateVerdict::kAtOnce);
   EXPECT_FALSE(status_of(report_).contains("metrics"));

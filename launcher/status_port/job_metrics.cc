@@ -145,8 +145,8 @@ class JobMetrics {
     std::map<std::string, int> states;
     double ranks = 0;
     // The only node keeps its rank while nothing runs there.
-    const std::string state = text(status_, "state");
-    const bool waits = state == "Gathering" || state == "LastCall" || state == "Finished";
+    const std::string of_job = text(status_, "state");
+    const bool waits = of_job == "Gathering" || of_job == "LastCall" || of_job == "Finished";
     const auto nodes = status_.find("nodes");
     if (nodes == status_.end() || !nodes->is_array()) return;
     for (const json& node : *nodes) {

@@ -162,10 +162,10 @@ std::vector<Descendant> receivers_of(pid_t root, pid_t parent, int signal) {
   return handlers.empty() ? std::vector<Descendant>{{root, parent}} : handlers;
 }
 
-std::vector<Descendant> descendants_of(pid_t root, const std::vector<pid_t>& spared) {
+std::vector<Descendant> descendants_of(pid_t root, const std::vector<pid_t>& spared, size_t most) {
   std::vector<Descendant> found{{root, 0}};
   std::optional<std::multimap<pid_t, pid_t>> scan;
-  for (size_t next = 0; next < found.size(); ++next) {
+  for (size_t next = 0; next < found.size() && found.size() <= most; ++next) {
     const pid_t parent = found[next].pid;
     std::vector<pid_t> children;
     if (auto listed = scan ? std::nullopt : listed_children(parent)) {
@@ -180,6 +180,7 @@ std::vector<Descendant> descendants_of(pid_t root, const std::vector<pid_t>& spa
     }
   }
   found.erase(found.begin());
+  if (found.size() > most) found.resize(most);
   return found;
 }
 

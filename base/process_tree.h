@@ -4,6 +4,8 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -19,7 +21,9 @@ struct Descendant {
 /// Everything below `root`, parents before children; neither `root` itself nor `spared` and what is
 /// below those. Reads /proc/<pid>/task/*/children (proc(5), needs CONFIG_PROC_CHILDREN):
 /// O(descendants); where the kernel lacks that file every /proc/<pid>/stat: O(all processes).
-[[nodiscard]] std::vector<Descendant> descendants_of(pid_t root, const std::vector<pid_t>& spared);
+/// No more than the first `most`, and then no others are looked for.
+[[nodiscard]] std::vector<Descendant> descendants_of(pid_t root, const std::vector<pid_t>& spared,
+                                                     size_t most = SIZE_MAX);
 
 /// SIGTERM, SIGINT, SIGHUP, SIGQUIT.
 [[nodiscard]] bool asks_for_end(int signal);

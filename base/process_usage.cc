@@ -57,9 +57,7 @@ ProcessUsage usage_of_tree(pid_t root) {
   const int64_t page_bytes = sysconf(_SC_PAGESIZE);
   ProcessUsage sum;
   add(sum, root, ticks, page_bytes);
-  size_t seen = 1;
-  for (const Descendant& each : descendants_of(root, {})) {
-    if (++seen > kMaxMeasuredProcesses) break;
+  for (const Descendant& each : descendants_of(root, {}, kMaxMeasuredProcesses - 1)) {
     add(sum, each.pid, ticks, page_bytes);
   }
   return sum;

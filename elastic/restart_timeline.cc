@@ -71,13 +71,17 @@ void RestartTimeline::runs(TimePoint at, uint64_t round) {
   runs_ = true;
 }
 
+// Workers that are being stopped may still tell steps: they are no part of what comes next.
 void RestartTimeline::moved(TimePoint at) {
+  if (open_ && !runs_) return;
   if (!std::exchange(steps_, true) || !productive_since_) productive_since_ = at;
   if (!runs_) return;
   charge(RestartPhase::kFirstProgress, at);
   open_->moved = true;
   tell();
 }
+
+void RestartTimeline::skip(Duration time) { began_ += time; }
 
 void RestartTimeline::ends(TimePoint at) {
   if (productive_since_) productive_ += std::max(at - *productive_since_, Duration::zero());

@@ -31,6 +31,11 @@ inline constexpr size_t kRestartPhases = static_cast<size_t>(RestartPhase::kFirs
 [[nodiscard]] std::string_view to_string(RestartPhase phase);
 using PhaseTimes = std::array<Duration, kRestartPhases>;
 
+/// Every Fault::cause that there is: a counter of each begins with 0, which those who look for its
+/// increase need.
+inline constexpr std::array<std::string_view, 7> kRestartCauses{
+    "failure", "lost", "preempted", "resized", "unfit", "asked", "leader"};
+
 /// So long the first step is waited for, before an interruption is told without it.
 inline constexpr Duration kFirstProgressWait = std::chrono::minutes(5);
 /// The same, in a job that has never told a step.
@@ -77,11 +82,13 @@ class RestartTimeline {
   void charge(RestartPhase phase, Duration time, TimePoint until);
   /// All workers of a round were started. What has passed since the last word was kSpawn.
   void runs(TimePoint at, uint64_t round);
-  /// They told a step.
+  /// They told a step. Nothing while an interruption is open and its next round does not run.
   void moved(TimePoint at);
   /// The job is over, or somebody else goes on with it: of what runs no step is waited for, and
   /// what was to run is no restart.
   void ends(TimePoint at);
+  /// Somebody else went on with it for so long, which counts neither for nor against.
+  void skip(Duration time);
 
   /// When tick() has something to do; none = never.
   [[nodiscard]] std::optional<TimePoint> deadline() const;
@@ -92,16 +99,15 @@ class RestartTimeline {
   /// Of what was told. An interruption counts once it is told.
   [[nodiscard]] const std::map<std::string, CauseTotal>& causes() const { return causes_; }
   [[nodiscard]] const PhaseTimes& phases() const { return phases_; }
-  /// How much of the time since the job began its workers got somewhere: from the first step of
-  /// each round until its fault, or from the start of the workers in a job that tells no steps.
-  /// 0 to 1.
+  /// How much of the time since the job began, without what was skipped, its workers got somewhere:
+  /// from the first step of each round until its fault, or from the start of the workers in a job
+  /// that tells no steps. 0 to 1.
   [[nodiscard]] double productive_ratio(TimePoint now) const;
-  [[nodiscard]] TimePoint began() const { return began_; }
 
  private:
   void tell();
 
-  TimePoint began_;
+  TimePoint began_;  // later by what was skipped
   std::optional<Interruption> open_;
   TimePoint mark_;      // of open_: until then its time is in a phase
   bool runs_ = false;   // the round that follows open_ runs, and its first step is waited for

@@ -175,7 +175,7 @@ Status Agent::open_desk() {
                       .policy = {},
                       .tls = tls_.get(),
                       .answer = answer,
-                      .status = [this] { return facts().status; },
+                      .status = [this] { return facts().status(); },
                       .command = [this](const auto& command,
                                         const std::string& by) { return obey(command, by); },
                       .changed = [] {},
@@ -187,19 +187,22 @@ Status Agent::open_desk() {
 }
 
 NodeFacts Agent::facts() const {
-  const std::string progress = context_.progress != nullptr ? context_.progress->json() : "";
-  const std::string history = context_.timeline != nullptr ? context_.timeline->json() : "";
-  return {.status = single_node_status({.run_id = context_.options.run_id,
-                                        .node = context_.node,
-                                        .address = store_->address(),
-                                        .workers = group_.plan().local_world_size(),
-                                        .attempt = group_.attempt(),
-                                        .restarts_used = policy_.used(doors_.loop.now()),
-                                        .max_restarts = context_.options.max_restarts,
-                                        .state = group_.state(),
-                                        .verdict = end_words_.restart,
-                                        .progress = progress,
-                                        .history = history}),
+  const auto status = [this] {
+    const std::string progress = context_.progress != nullptr ? context_.progress->json() : "";
+    const std::string history = context_.timeline != nullptr ? context_.timeline->json() : "";
+    return single_node_status({.run_id = context_.options.run_id,
+                               .node = context_.node,
+                               .address = store_->address(),
+                               .workers = group_.plan().local_world_size(),
+                               .attempt = group_.attempt(),
+                               .restarts_used = policy_.used(doors_.loop.now()),
+                               .max_restarts = context_.options.max_restarts,
+                               .state = group_.state(),
+                               .verdict = end_words_.restart,
+                               .progress = progress,
+                               .history = history});
+  };
+  return {.status = status,
           .leads = true,
           .stops = stop_.signal != 0 || group_.state() == elastic::GroupState::kFinished,
           .workers = worker_processes(group_)};
@@ -212,7 +215,8 @@ SingleTimeline Agent::timeline() const {
 // `muster stop` and `muster restart`.
 Status Agent::obey(const rendezvous::JobCommand& command, const std::string& by) {
   const bool stops = command.kind == rendezvous::JobCommandKind::kStop;
-  if (stop_.signal != 0) return Error{Code::kPeer, 0, "the job is told to end already"};
+  if (stop_.signal != 0)
+    return stops ? Status{} : Error{Code::kPeer, 0, "the job is told to end already"};
   if (!stops && group_.state() != elastic::GroupState::kRunning) {
     return Error{Code::kPeer, 0, "no attempt runs that could end: another one is on its way"};
   }
@@ -286,6 +290,7 @@ bool Agent::has_failed() {
   const elastic::GroupState state = group_.state();
   if (state == elastic::GroupState::kDeciding || state == elastic::GroupState::kBackoff)
     return false;
+  if (!end_words_.asked.empty()) return false;  // what fails follows from that
   const elastic::FailureRecord* first = elastic::first_failure(group_.records());
   return first != nullptr && !judge(*first).restart;
 }

@@ -207,7 +207,7 @@ void NodeAgent::make_host() {
                           [this](const rendezvous::leader_output::AskCandidates& question) {
                             ask_candidates(question);
                           },
-                      .status = [this] { return facts().status; },
+                      .status = [this] { return facts().status(); },
                       .progress =
                           [this] {
                             return context_.progress != nullptr ? context_.progress->json()
@@ -275,25 +275,27 @@ NodeFacts NodeAgent::facts() const {
   node.stops = stop_.signal != 0 || outcome_.has_value();
   node.workers = worker_processes(group_);
   if (node.leads) {
-    node.status = leader_host_->status();
+    node.status = [this] { return leader_host_->status(); };
     return node;
   }
-  rendezvous::Hello hello;
-  hello.run_id = job_.run_id;
-  hello.secured = job_.secured;
-  hello.purpose = rendezvous::Purpose::kObserver;
-  const rendezvous::Message answer = member_->answer(doors_.loop.now(), hello);
-  FollowerFacts facts;
-  facts.run_id = job_.run_id;
-  facts.node = context_.node;
-  if (const auto* refuse = std::get_if<rendezvous::Refuse>(&answer)) {
-    facts.reason = refuse->text;
-    facts.last = refuse->last;
-  }
-  facts.state = to_string(member_->state());
-  if (context_.progress != nullptr) facts.progress = context_.progress->json();
-  if (const auto leader = member_->leader()) facts.leader_at = links_->peer(*leader);
-  node.status = follower_status(facts);
+  node.status = [this] {
+    rendezvous::Hello hello;
+    hello.run_id = job_.run_id;
+    hello.secured = job_.secured;
+    hello.purpose = rendezvous::Purpose::kObserver;
+    const rendezvous::Message answer = member_->answer(doors_.loop.now(), hello);
+    FollowerFacts facts;
+    facts.run_id = job_.run_id;
+    facts.node = context_.node;
+    if (const auto* refuse = std::get_if<rendezvous::Refuse>(&answer)) {
+      facts.reason = refuse->text;
+      facts.last = refuse->last;
+    }
+    facts.state = to_string(member_->state());
+    if (context_.progress != nullptr) facts.progress = context_.progress->json();
+    if (const auto leader = member_->leader()) facts.leader_at = links_->peer(*leader);
+    return follower_status(facts);
+  };
   return node;
 }
 

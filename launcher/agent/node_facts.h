@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,9 @@ struct WorkerProcess {
 };
 
 struct NodeFacts {
-  std::string status;  ///< as `muster status --json` gets it (serving/status_answer.h)
+  /// As `muster status --json` gets it (serving/status_answer.h): long in a job of many nodes, so
+  /// made for those alone who show it, and at once.
+  std::function<std::string()> status;
   bool leads = false;  ///< `status` is the word of the job's leader, which is this agent
   bool stops = false;  ///< it was told to go, or the job is over for it
   std::vector<WorkerProcess> workers;  ///< by local rank

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -22,7 +23,8 @@ constexpr const char* kStopHelp =
     "usage: muster stop [--reason TEXT] [--rdzv-id ID] [ENDPOINT]\n"
     "\n"
     "Ends a running job: every agent goes as if it had got SIGTERM. Workers have the grace period\n"
-    "to save; the agents end with 143. Who joins later is told to go as well.\n";
+    "to save; the agents end with 143. Who joins its leader later is told to go as well. Another\n"
+    "leader, should this one be lost first, does not know of it: ask again then.\n";
 constexpr const char* kRestartHelp =
     "usage: muster restart [--reason TEXT] [--rdzv-id ID] [ENDPOINT]\n"
     "\n"
@@ -39,9 +41,9 @@ constexpr const char* kFlagsHelp =
     "                 the same\n"
     "  --rdzv-id ID   only the job of this id\n"
     "\n"
-    "Exit codes: 0; 69 nobody answers, too few of the job's nodes are with the leader, or no "
-    "round\n"
-    "runs that could end; 78 another job secret (MUSTER_JOB_SECRET_FILE) or run id.\n";
+    "Exit codes: 0; 69 nobody answers (a command that was sent may have been obeyed), or for a\n"
+    "restart too few of the job's nodes are with the leader, or no round runs that could end; 78\n"
+    " another job secret (MUSTER_JOB_SECRET_FILE) or run id.\n";
 
 struct Verb {
   const char* name;
@@ -115,12 +117,17 @@ Result<std::string> told(const AgentQuery::Answer& answer, JobCommandKind kind) 
   const auto nodes = status->is_object() ? status->find("nodes") : status->end();
   if (nodes == status->end() || !nodes->is_array())
     return Error{Code::kPeer, 0, "nobody leads the job now: ask again later"};
+  // Who has no link now is told when it is back.
+  const auto reached = std::ranges::count_if(*nodes, [](const nlohmann::json& node) {
+    const auto here = node.is_object() ? node.find("connected") : node.end();
+    return here != node.end() && here->is_boolean() && here->get<bool>();
+  });
   const auto id = status->find("run_id");
   const std::string run_id =
       id != status->end() && id->is_string() ? one_line(id->get<std::string>()) : "";
   return fmt::format("job {}: {}, {}", run_id,
                      kind == JobCommandKind::kStop ? "told to end" : "told to start again",
-                     counted(nodes->size(), "node", "nodes"));
+                     counted(static_cast<size_t>(reached), "node", "nodes"));
 }
 
 int run(const Verb& verb, const std::vector<std::string>& arguments, const Doors& doors,

@@ -54,7 +54,7 @@ std::unique_ptr<StatusPort> StatusService::serve(const Address& address,
   auto port = std::make_unique<StatusPort>(
       doors_.loop, doors_.network, events_,
       StatusSources{
-          .status = [facts] { return facts().status; },
+          .status = [this, facts] { return status(facts); },
           .metrics = [this, facts, &context](
                          ExpositionFormat format) { return metrics(context, facts(), format); },
           .is_stopping = [facts] { return facts().stops; }});
@@ -69,30 +69,45 @@ std::unique_ptr<StatusPort> StatusService::serve(const Address& address,
   return nullptr;
 }
 
+std::string StatusService::status(const std::function<NodeFacts()>& facts) {
+  const TimePoint now = doors_.loop.now();
+  if (!status_at_ || now >= *status_at_ + kMeasuredAgain) {
+    status_ = facts().status();
+    status_at_ = now;
+  }
+  return status_;
+}
+
 std::string StatusService::metrics(const AgentContext& context, const NodeFacts& facts,
                                    ExpositionFormat format) {
   measure(facts);
   MetricFacts known;
-  known.status = facts.status;
+  known.status = facts.status();
   known.node = place_.node;
   known.leads = facts.leads;
   if (context.progress != nullptr) known.progress = context.progress->json();
   if (context.timeline != nullptr) known.times = context.timeline->times();
+  known.worker_count = facts.workers.size();
   known.workers = measured_;
   known.lines_dropped = doors_.console.lines_lost();
   known.started = started_;
   return job_metrics(known, format);
 }
 
-// Reading /proc takes a moment for workers with many threads.
+// Reading /proc takes a moment for workers with many threads. The time of a process that nobody
+// waited for is gone with it, but a counter must not fall.
 void StatusService::measure(const NodeFacts& facts) {
   const TimePoint now = doors_.loop.now();
   if (measured_at_ && now < *measured_at_ + kMeasuredAgain) return;
   measured_at_ = now;
-  measured_.clear();
+  const std::vector<WorkerUsage> before = std::exchange(measured_, {});
   for (const WorkerProcess& worker : facts.workers) {
     if (measured_.size() == kMaxMeasuredWorkers) break;
-    measured_.push_back({worker.rank, usage_of_tree(worker.pid)});
+    WorkerUsage each{worker.rank, worker.pid, usage_of_tree(worker.pid)};
+    for (const WorkerUsage& last : before)
+      if (last.rank == each.rank && last.pid == each.pid)
+        each.usage.cpu = std::max(each.usage.cpu, last.usage.cpu);
+    measured_.push_back(each);
   }
 }
 

@@ -23,7 +23,7 @@ namespace muster::launcher {
 inline constexpr uint16_t kPodStatusPort = 8080;
 /// Workers of a node that are measured.
 inline constexpr size_t kMaxMeasuredWorkers = 64;
-/// What was measured is told again to who asks sooner.
+/// What was measured, and the status, are told again to those that ask sooner.
 inline constexpr Duration kMeasuredAgain = std::chrono::seconds(1);
 
 /// Where the status port is to be; none = nowhere. In a pod (`has_contract`, or Kubernetes'
@@ -53,6 +53,7 @@ class StatusService {
   void record(const log::Event& event);
   [[nodiscard]] std::string metrics(const AgentContext& context, const NodeFacts& facts,
                                     ExpositionFormat format);
+  std::string status(const std::function<NodeFacts()>& facts);
   void measure(const NodeFacts& facts);
 
   AgentDoors doors_;
@@ -64,6 +65,8 @@ class StatusService {
   WallTime started_;
   std::vector<WorkerUsage> measured_;
   std::optional<TimePoint> measured_at_;
+  std::string status_;
+  std::optional<TimePoint> status_at_;
 };
 
 }  // namespace muster::launcher

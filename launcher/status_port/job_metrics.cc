@@ -66,7 +66,7 @@ constexpr std::array kFamilies = {
     MetricFamily{"muster_rendezvous_seconds", kSummary, "seconds",
                  "Time in which the nodes of each round were gathered"},
     MetricFamily{"muster_effective_training_time_ratio", kGauge, "ratio",
-                 "Part of the time since this agent began to lead in which workers made steps"},
+                 "Part of the time in which this agent led in which workers made steps"},
     MetricFamily{"muster_workers", kGauge, "", "Worker processes of this node that live"},
     MetricFamily{"muster_worker_cpu_seconds", kCounter, "seconds",
                  "CPU time of a worker and of what it started"},
@@ -144,12 +144,16 @@ class JobMetrics {
   void nodes() {
     std::map<std::string, int> states;
     double ranks = 0;
+    // The only node keeps its rank while nothing runs there.
+    const std::string of_job = text(status_, "state");
+    const bool waits = of_job == "Gathering" || of_job == "LastCall" || of_job == "Finished";
     const auto nodes = status_.find("nodes");
     if (nodes == status_.end() || !nodes->is_array()) return;
     for (const json& node : *nodes) {
       if (!node.is_object()) continue;
       ++states[text(node, "state")];
-      if (number(node, "node_rank").value_or(-1) >= 0) ranks += number(node, "workers").value_or(0);
+      if (!waits && number(node, "node_rank").value_or(-1) >= 0)
+        ranks += number(node, "workers").value_or(0);
     }
     begin(Family::kNodes);
     for (const auto& [state, count] : states) text_.add(count, {{"state", state}});
@@ -178,7 +182,7 @@ class JobMetrics {
   }
 
   void node() {
-    one(Family::kWorkers, static_cast<double>(facts_.workers.size()));
+    one(Family::kWorkers, static_cast<double>(facts_.worker_count));
     worker(Family::kCpu, [](const ProcessUsage& usage) { return seconds(usage.cpu); });
     worker(Family::kResident,
            [](const ProcessUsage& usage) { return static_cast<double>(usage.resident_bytes); });

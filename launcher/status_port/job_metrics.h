@@ -2,6 +2,9 @@
 // asked. Pure. docs/observability.md has a table of them, which a test compares with this file.
 #pragma once
 
+#include <sys/types.h>
+
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -17,6 +20,7 @@ namespace muster::launcher {
 
 struct WorkerUsage {
   int rank = 0;
+  pid_t pid = 0;
   ProcessUsage usage;
 };
 
@@ -25,11 +29,12 @@ struct MetricFacts {
   std::string status;  ///< status_answer.h: of the job from its leader, else what a follower knows
   std::string node;
   bool leads = false;
-  std::string progress;           ///< of the workers of this node, as JSON; "" = nothing
-  std::optional<JobTimes> times;  ///< JobTimeline::times; counts where this node leads
-  std::vector<WorkerUsage> workers;
-  uint64_t lines_dropped = 0;  ///< that could not be shown
-  WallTime started;            ///< of the agent
+  std::string progress;              ///< of the workers of this node, as JSON; "" = nothing
+  std::optional<JobTimes> times;     ///< JobTimeline::times; counts where this node leads
+  size_t worker_count = 0;           ///< that live
+  std::vector<WorkerUsage> workers;  ///< those of them that were measured
+  uint64_t lines_dropped = 0;        ///< that could not be shown
+  WallTime started;                  ///< of the agent
 };
 
 [[nodiscard]] std::string job_metrics(const MetricFacts& facts, ExpositionFormat format);

@@ -40,7 +40,11 @@ std::string history_json(const Interruption& interruption, WallTime happened) {
 }  // namespace
 
 void JobTimeline::entered(std::string_view state, TimePoint at) {
-  if (!timeline_) timeline_.emplace(at);
+  if (!timeline_) {
+    timeline_.emplace(at);
+  } else if (sums_.state.empty() && at > sums_.since) {
+    timeline_->skip(at - sums_.since);
+  }
   if (!sums_.state.empty() && at > sums_.since) sums_.states[sums_.state] += at - sums_.since;
   sums_.state = state;
   sums_.since = at;
@@ -135,6 +139,7 @@ std::optional<JobTimes> JobTimeline::times() const {
                  .rounds = sums_.rounds,
                  .rendezvous = sums_.rendezvous,
                  .productive_ratio = timeline_->productive_ratio(now)};
+  for (const std::string_view cause : elastic::kRestartCauses) times.causes[std::string(cause)];
   if (!sums_.state.empty() && now > sums_.since) times.states[sums_.state] += now - sums_.since;
   return times;
 }

@@ -22,9 +22,9 @@ inline constexpr size_t kKeptInterruptions = 64;
 /// Of a reason there.
 inline constexpr size_t kKeptReasonBytes = 160;
 
-/// Sums since this agent began to lead.
+/// Sums of the time in which this agent led.
 struct JobTimes {
-  std::map<std::string, elastic::CauseTotal> causes;
+  std::map<std::string, elastic::CauseTotal> causes;  ///< every one, also with 0
   elastic::PhaseTimes phases{};
   std::map<std::string, Duration> states;  ///< by their words in the status ("Running")
   uint64_t rounds = 0;                     ///< that were formed

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/clock.h"
 #include "rendezvous/agreement/failure_list.h"
@@ -37,14 +38,20 @@ enum class BreakCause { kNone, kFailure, kLost, kPreempted, kResized, kUnfit, kA
 struct RoundStep {
   uint64_t round = 0;
   int64_t step = -1;
+  bool told = false;  ///< that this round made one
 
   /// False: no more than was known, so that nothing has happened since.
   bool reach(uint64_t of_round, int64_t reached) {
     const int64_t known = of_round == round ? step : -1;
     if (reached <= known) return false;
+    told = told && of_round == round;
     round = of_round;
     step = reached;
     return true;
+  }
+  /// True once for each round that made a step.
+  bool tell(uint64_t of_round) {
+    return round == of_round && step >= 0 && !std::exchange(told, true);
   }
 };
 

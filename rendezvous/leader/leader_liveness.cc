@@ -125,9 +125,10 @@ void LeaderCore::dialed(TimePoint now, DialId dial, DialResult result) {
 // Quorums are not made of this: whose round makes steps may follow another leader. Nor does it say
 // that this process was awake, which its own node does.
 void LeaderCore::step(TimePoint now, TimePoint made, uint64_t round, int64_t step) {
-  const bool first = furthest_.round != round;
   if (!busy() || round != electorates_.latest.round || !furthest_.reach(round, step)) return;
-  if (first) voice_.put(leader_output::Moved{now, round});
+  // One node may make it while another one still starts its workers: handle() tells it then.
+  if (state_ == LeaderState::kRunning && furthest_.tell(round))
+    voice_.put(leader_output::Moved{now, round});
   policy_.progressed(now, step);
   if (state_ == LeaderState::kStopping) return;  // some of them stopped since
   for (LeaderNode* node : nodes_) {

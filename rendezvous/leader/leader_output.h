@@ -52,12 +52,13 @@ struct Entered {
   /// kCauseLeader; "" = no round did.
   std::string_view cause = {};
   std::string reason = {};
-  TimePoint fault = {};       ///< when what ended it happened, as far as is known
-  TimePoint known = {};       ///< when the leader knew
-  TimePoint stopped = {};     ///< kAssigned: since then no worker of an earlier round was alive
+  TimePoint fault = {};  ///< when what ended it happened, as far as is known
+  TimePoint known = {};  ///< when the leader knew
+  TimePoint stopped =
+      {};  ///< kGathering, kAssigned: since then no worker of an earlier one was alive
   TimePoint pause_over = {};  ///< kAssigned: until then the policy had the job wait
 };
-/// The workers of this round made a step: the first of which is known.
+/// The workers of this round made a step: once for each round, after all of them were started.
 struct Moved {
   TimePoint at;
   uint64_t round = 0;

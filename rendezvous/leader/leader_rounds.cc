@@ -167,6 +167,9 @@ void LeaderCore::handle(TimePoint now, LeaderEvent event) {
   entered.stopped = gathering_since_;
   entered.pause_over = not_before_;
   voice_.put(std::move(entered));
+  // A step that came before the last of the workers was started.
+  if (state_ == LeaderState::kRunning && furthest_.tell(electorates_.latest.round))
+    voice_.put(leader_output::Moved{now, electorates_.latest.round});
 }
 
 void LeaderCore::perform(TimePoint now, LeaderAction action) {

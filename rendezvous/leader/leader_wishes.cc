@@ -31,10 +31,12 @@ Status LeaderCore::obey(TimePoint now, const JobWish& wish) {
   // As in resize(): what a frozen leader last knew says nothing.
   if (!stepped_down_) check_liveness(now);
   if (!stepped_down_) check_quorum(now);
-  if (stepped_down_ || !quorum_since_)
-    return Error{Code::kPeer, 0, "too few nodes of the job are with this leader: ask again later"};
-  if (state_ == LeaderState::kFinished) return Error{Code::kPeer, 0, "the job is over"};
   const bool stops = wish.command.kind == JobCommandKind::kStop;
+  // The end needs no quorum: those who are elsewhere only lose what these nodes would have done.
+  if (stepped_down_ || (!stops && !quorum_since_))
+    return Error{Code::kPeer, 0, "too few nodes of the job are with this leader: ask again later"};
+  if (state_ == LeaderState::kFinished && stops && ending_.stop_asked) return {};
+  if (state_ == LeaderState::kFinished) return Error{Code::kPeer, 0, "the job is over"};
   const bool runs = state_ == LeaderState::kAssigned || state_ == LeaderState::kRunning;
   const bool decided = ending_.decision && state_ == LeaderState::kRunning;
   if (!stops && (!runs || decided)) {

@@ -2,6 +2,7 @@
 import json
 import os
 import signal
+import socket
 
 from harness import MusterTest, free_port, wait_until
 
@@ -91,6 +92,24 @@ class OneNodeTest(TimelineTest):
         self.assertRegex(finished.err, "I job.asked reason=\"the end, asked for by '.*': enough\"")
         self.assertEqual(self.read("stopped").split(), ["stopped"] * 2)
 
+    def test_the_end_may_be_asked_for_twice(self):
+        port = free_port()
+        script = 'trap "" TERM\necho >"$OUT/ready"\nwhile ! [ -e "$OUT/done" ]; do sleep 0.05; done'
+        agent = self.start("run", "--master-port", port, self.sh(script))
+        wait_until(lambda: self.exists("ready"), "the worker runs")
+        for _ in range(2):
+            self.assertRegex(self.expect_code(self.run_muster("stop", "127.0.0.1:%d" % port), 0).out, "told to end, 1 node\n$")
+        self.write("done", "")
+        self.expect_code(agent.finish(), 143)
+
+    def test_a_command_without_an_answer_is_given_to_nobody_else(self):
+        agent = self.start_job("--max-restarts", 3)
+        self.wait_for_attempt(0, 2)
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            finished = self.expect_code(self.run_muster("stop", "127.0.0.1:%d,%s" % (silent.getsockname()[1], self.endpoint)), 69)
+        self.assertIn("it may have been obeyed", finished.last_error_line)
+        self.finish(agent)
+
     def test_a_step_is_not_waited_for_by_the_end_of_the_job(self):
         worker = self.sh('[ "$TORCHELASTIC_RESTART_COUNT" = 1 ] || exit 3')
         self.expect_code(self.run_muster("run", "--run-dir", "run", "--max-restarts", 1, worker), 0)
@@ -175,7 +194,7 @@ class ManyNodesTest(TimelineTest):
         agents = self.start_job()
         self.assertRegex(self.expect_code(self.run_muster("stop", self.at(2)), 0).out, "^job job-7: told to end, 3 nodes\n$")
         for agent in agents:
-            self.expect_code(agent.finish(), 143)
+            self.assertEqual(self.expect_code(agent.finish(), 143).err.count("I job.asked "), 1, "each node says why")
         self.assertEqual(len(self.read("stopped").split()), 3)
 
     def test_nothing_starts_again_before_a_round(self):

@@ -37,7 +37,8 @@ void follow_leader(const Entered& entered, JobTimeline& timeline) {
       // A leader that begins after another one: its round was not seen to end here.
       if (entered.cause == rendezvous::kCauseLeader) return timeline.broke(fault_of(entered));
       if (!entered.cause.empty()) timeline.explain(std::string(entered.cause), entered.reason);
-      return timeline.charge(RestartPhase::kStop, entered.at);
+      // From the last call back to gathering nodes nothing was alive.
+      return timeline.charge(RestartPhase::kStop, entered.stopped);
     case LeaderState::kLastCall:
       return;
     case LeaderState::kAssigned:

@@ -82,7 +82,7 @@ void AgentQuery::ask_next() {
   open_ = false;
   deadline_ = doors_.loop.after(kAnswerDeadline, [this] {
     // Servers of other protocols wait for the rest of what they take for a question of theirs.
-    give_up_on((link_
+    unanswered((link_
                     ? "takes the connection, but is no agent of muster, or hangs: no answer within "
                     : "no answer within ") +
                format_duration(kAnswerDeadline));
@@ -120,7 +120,7 @@ void AgentQuery::closed(const Error& error) {
   if (doors_.tls != nullptr && !open_ &&
       rendezvous::dial_failure(error) == rendezvous::DialFailure::kRejected)
     return finish(Error{Code::kConfig, 0, error.text});
-  give_up_on(open_ ? "closed the connection without an answer" : error.text);
+  unanswered(open_ ? "closed the connection without an answer" : error.text);
 }
 
 void AgentQuery::take(const rendezvous::Message& message) {
@@ -128,7 +128,7 @@ void AgentQuery::take(const rendezvous::Message& message) {
   if (const auto* reply = std::get_if<rendezvous::StatusReply>(&message))
     return take_status(reply->json);
   const auto* refuse = std::get_if<rendezvous::Refuse>(&message);
-  if (refuse == nullptr) return give_up_on("answered with something else than its status");
+  if (refuse == nullptr) return unanswered("answered with something else than its status");
   if (refuse->code == RefuseCode::kRunId || refuse->code == RefuseCode::kSecret ||
       refuse->code == RefuseCode::kVersion || refuse->code == RefuseCode::kSettings)
     return finish(Error{Code::kConfig, 0, asked_.to_string() + ": " + refuse->text});
@@ -148,6 +148,14 @@ void AgentQuery::take_status(const std::string& json) {
     problems_.emplace_back("every agent points to another one");
   }
   go_on();
+}
+
+// A second agent would obey once more what the first one has done.
+void AgentQuery::unanswered(const std::string& problem) {
+  if (!open_ || !question_.command) return give_up_on(problem);
+  finish(Error{
+      Code::kPeer, 0,
+      asked_.to_string() + ": " + problem + "; it may have been obeyed: `muster status` tells"});
 }
 
 void AgentQuery::give_up_on(const std::string& problem) {

@@ -53,6 +53,7 @@ class AgentQuery {
   };
   /// Errors: kPeer, nobody answers, with why for each of them; kConfig, an agent has another job
   /// secret, run id or version, or refuses the target.
+  /// A command that an agent got and did not answer is given to no other: it may have been obeyed.
   using Done = std::function<void(Result<Answer>)>;
 
   /// What it borrows for its life. `tls` null = no job secret.
@@ -73,6 +74,7 @@ class AgentQuery {
   void closed(const Error& error);
   void take(const rendezvous::Message& message);
   void take_status(const std::string& json);
+  void unanswered(const std::string& problem);
   void give_up_on(const std::string& problem);
   void go_on();
   void finish(Result<Answer> result);

@@ -153,6 +153,28 @@ TEST_F(RestartTimelineTest, TimeIsWellSpentFromAFirstStepToAFault) {
   EXPECT_DOUBLE_EQ(timeline_.productive_ratio(at(200)), 0.7);
 }
 
+TEST_F(RestartTimelineTest, AStepOfWorkersThatAreBeingStoppedIsNoWork) {
+  timeline_.runs(at(0), 1);
+  timeline_.moved(at(0));
+  timeline_.broke(fault("failure", 10, 10, 10));
+  timeline_.moved(at(11));
+  EXPECT_DOUBLE_EQ(timeline_.productive_ratio(at(20)), 0.5);
+  timeline_.runs(at(20), 2);
+  EXPECT_DOUBLE_EQ(timeline_.productive_ratio(at(40)), 0.25) << "its first step is waited for";
+  timeline_.moved(at(40));
+  EXPECT_EQ(of(told(), kFirstProgress), seconds(20));
+  EXPECT_DOUBLE_EQ(timeline_.productive_ratio(at(80)), 50.0 / 80);
+}
+
+TEST_F(RestartTimelineTest, TimeInWhichSomebodyElseLedCountsNeitherWay) {
+  timeline_.runs(at(0), 1);
+  timeline_.ends(at(10));
+  timeline_.skip(seconds(70));
+  timeline_.broke(fault("leader", 78, 80, 80));
+  timeline_.runs(at(90), 3);
+  EXPECT_DOUBLE_EQ(timeline_.productive_ratio(at(110)), 30.0 / 40);
+}
+
 TEST_F(RestartTimelineTest, WithoutStepsTimeIsWellSpentWhileTheWorkersRun) {
   timeline_.runs(at(10), 1);
   EXPECT_DOUBLE_EQ(timeline_.productive_ratio(at(20)), 0.5);

@@ -31,7 +31,8 @@ MetricFacts leader() {
   times.rendezvous = seconds(1);
   times.productive_ratio = 0.75;
   facts.times = times;
-  facts.workers = {{0, {milliseconds(2500), 4096, 3}}, {1, {seconds(1), 8192, 1}}};
+  facts.worker_count = 70;
+  facts.workers = {{0, 100, {milliseconds(2500), 4096, 3}}, {1, 101, {seconds(1), 8192, 1}}};
   facts.lines_dropped = 5;
   facts.started = WallTime(seconds(1795000000));
   return facts;
@@ -62,7 +63,7 @@ TEST(JobMetricsTest, ALeaderTellsOfTheJobAndOfItsNode) {
                            "muster_rendezvous_seconds_sum 1",
                            "muster_rendezvous_seconds_count 3",
                            "muster_effective_training_time_ratio 0.75",
-                           "muster_workers 2",
+                           "muster_workers 70",
                            R"(muster_worker_cpu_seconds_total{rank="0"} 2.5)",
                            R"(muster_worker_resident_bytes{rank="1"} 8192)",
                            R"(muster_worker_processes{rank="0"} 3)",
@@ -86,10 +87,18 @@ TEST(JobMetricsTest, AnotherNodeTellsOfItself) {
   expect_line(text, "muster_leader 0");
   expect_line(text, "muster_round 2");
   expect_line(text, "muster_progress_step 7");
-  expect_line(text, "muster_workers 2");
+  expect_line(text, "muster_workers 70");
   for (const char* of_the_job :
        {"muster_nodes", "muster_restarts", "muster_state", "muster_effective"})
     EXPECT_EQ(text.find(of_the_job), std::string::npos) << of_the_job;
+}
+
+TEST(JobMetricsTest, WhileNothingRunsTheOnlyNodeHasNoRanks) {
+  MetricFacts facts = leader();
+  facts.status = R"({"state":"Gathering","nodes":[{"state":"idle","node_rank":0,"workers":2}]})";
+  expect_line(job_metrics(facts, kPrometheusText), "muster_ranks 0");
+  facts.status = R"({"state":"Running","nodes":[{"state":"running","node_rank":0,"workers":2}]})";
+  expect_line(job_metrics(facts, kPrometheusText), "muster_ranks 2");
 }
 
 TEST(JobMetricsTest, WhatIsNotKnownIsAbsent) {

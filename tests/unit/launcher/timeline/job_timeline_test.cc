@@ -140,6 +140,28 @@ TEST_F(JobTimelineTest, TimeIsSpentInStates) {
   EXPECT_DOUBLE_EQ(times->productive_ratio, 0.75);
 }
 
+TEST_F(JobTimelineTest, WhatAnotherAgentLedIsNoTimeOfThisOne) {
+  run(1);
+  pass(seconds(10));
+  timeline_.ends(now());
+  timeline_.entered("", now());
+  pass(seconds(1000));
+  timeline_.entered("Gathering", now());
+  pass(seconds(10));
+  EXPECT_DOUBLE_EQ(timeline_.times()->productive_ratio, 0.5);
+}
+
+TEST_F(JobTimelineTest, EveryCauseIsCountedFromTheStart) {
+  EXPECT_EQ(timeline_.times()->causes.size(), elastic::kRestartCauses.size());
+  break_round("lost");
+  run(2);
+  timeline_.ends(now());
+  const auto times = timeline_.times();
+  EXPECT_EQ(times->causes.size(), elastic::kRestartCauses.size());
+  EXPECT_EQ(times->causes.at("lost").count, 1U);
+  EXPECT_EQ(times->causes.at("failure").count, 0U);
+}
+
 TEST_F(JobTimelineTest, WhoNeverLedKnowsNothing) {
   JobTimeline other(*loop_, clock_);
   other.broke({"lost", "", 1, now(), now(), now()});

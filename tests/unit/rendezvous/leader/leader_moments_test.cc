@@ -90,6 +90,27 @@ TEST_F(LeaderMomentsTest, TheFirstStepOfARoundIsToldOnce) {
   EXPECT_FALSE(output<leader_output::Moved>());
 }
 
+TEST_F(LeaderMomentsTest, AStepBeforeAllAreStartedIsToldWhenTheRoundRuns) {
+  lead();
+  for (const int node : {0, 1}) join(node);
+  say(0, Started{1});
+  say(0, Heartbeat{1, 1, 7});
+  EXPECT_FALSE(output<leader_output::Moved>());
+  say(1, Started{1});
+  ASSERT_TRUE(output<leader_output::Moved>());
+  outputs_.clear();
+  say(0, Heartbeat{2, 1, 8});
+  EXPECT_FALSE(output<leader_output::Moved>());
+}
+
+TEST_F(LeaderMomentsTest, AStepOfARoundThatIsBeingStoppedIsNotTold) {
+  run_two();
+  say(1, failure(1));
+  ASSERT_TRUE(entered(LeaderState::kStopping));
+  say(0, Heartbeat{1, 1, 7});
+  EXPECT_FALSE(output<leader_output::Moved>());
+}
+
 TEST_F(LeaderMomentsTest, ALeaderThatTakesOverTellsThatTheRoundEndedWithTheOneBefore) {
   LeaderSeed seed = seed_of(32, 1);
   seed.last_round = report_of(1, 4);
@@ -125,6 +146,17 @@ TEST_F(LeaderMomentsTest, WithoutARoundThereIsNothingToStartAgain) {
   const Status obeyed = leader_->obey(now_, wish(JobCommandKind::kRestart));
   ASSERT_FALSE(obeyed);
   EXPECT_EQ(obeyed.error().code, Code::kPeer);
+}
+
+TEST_F(LeaderMomentsTest, TheEndNeedsNoQuorumAndMayBeAskedForTwice) {
+  LeaderSeed seed = seed_of(32, 1);
+  seed.last_round = report_of(1, 4);
+  lead(std::move(seed));
+  EXPECT_FALSE(leader_->obey(now_, wish(JobCommandKind::kRestart)));
+  for (int times = 0; times < 2; ++times)
+    EXPECT_TRUE(leader_->obey(now_, wish(JobCommandKind::kStop))) << times;
+  join(0);
+  EXPECT_TRUE(sent<Quit>(0));
 }
 
 TEST_F(LeaderMomentsTest, TheEndIsToldToAllNodesAndToWhoComesLater) {

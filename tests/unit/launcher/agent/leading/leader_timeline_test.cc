@@ -46,11 +46,13 @@ TEST_F(LeaderTimelineTest, ALostNodeIsDetectedStoppedAndReplaced) {
   take(stopping);
   Entered gathering = stopping;
   gathering.state = LeaderState::kGathering;
-  gathering.at = at(12);
+  gathering.at = gathering.stopped = at(12);
   gathering.cause = "lost";  // which explains it
   gathering.reason = "node-2 is gone";
   take(gathering);
   take(entered(LeaderState::kLastCall, 13));
+  gathering.at = at(16);  // a node went again: nothing is stopped by that
+  take(gathering);
   Entered assigned = entered(LeaderState::kAssigned, 17, 2);
   assigned.stopped = at(12);
   assigned.pause_over = at(14);

@@ -39,12 +39,12 @@ std::vector<std::string> words_of_sidecar(const Options& options, const std::str
   std::vector<std::string> words{"muster", "sidecar", std::string(kAfterAnother),
                                  "--run-dir=" + folder};
   if (own_folder) words.emplace_back(kOwnFolder);
-  const std::pair<const char*, const std::string*> kFiles[] = {
+  const std::pair<const char*, const std::string*> files[] = {
       {"--token-file=", &report.token_file},
       {"--ca-file=", &report.ca_file},
       {"--cert-file=", &report.cert_file},
       {"--key-file=", &report.key_file}};
-  for (const auto& [flag, path] : kFiles) {
+  for (const auto& [flag, path] : files) {
     if (!path->empty()) words.push_back(flag + *path);
   }
   words.push_back(fmt::format("--flush-timeout={}s", to_seconds(report.flush_timeout)));

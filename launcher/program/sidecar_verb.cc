@@ -82,13 +82,13 @@ Status take_duration(Duration& into, const std::string& flag, const std::string&
 // The text of the flag goes there; null: it is no such flag.
 std::string* text_of(Words& words, const std::string& flag) {
   HttpCredentials& webhook = words.options.webhook;
-  const std::pair<const char*, std::string*> kTexts[] = {
+  const std::pair<const char*, std::string*> texts[] = {
       {"--run-dir", &words.options.folder},     {"--token-file", &webhook.token_file},
       {"--ca-file", &webhook.authorities_file}, {"--cert-file", &webhook.certificate_file},
       {"--key-file", &webhook.key_file},        {"--log-level", &words.log_level},
       {"--log-format", &words.log_format},
   };
-  for (const auto& [name, text] : kTexts) {
+  for (const auto& [name, text] : texts) {
     if (flag == name) return text;
   }
   return nullptr;

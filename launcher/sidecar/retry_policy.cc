@@ -18,6 +18,10 @@ constexpr Duration kLeast = std::chrono::milliseconds(20);  // not a loop that n
 constexpr Duration kSpread = std::chrono::seconds(1);       // of all who were asked to wait as long
 constexpr int kLongOutage = 6;  // an outage of a minute may last ten seconds more
 
+// Of a date: what a WallTime can hold, in nanoseconds.
+constexpr int kFirstYear = 1970;
+constexpr int kLastYear = 2200;
+
 constexpr int kTimedOut = 408;
 constexpr int kNotThatEncoding = 415;
 constexpr int kTooMany = 429;
@@ -58,7 +62,8 @@ std::optional<WallTime> parse_http_date(std::string_view text) {
   const auto place = static_cast<unsigned>(month - kMonths.begin()) + 1;
   const std::chrono::year_month_day date{std::chrono::year(*year), std::chrono::month(place),
                                          std::chrono::day(static_cast<unsigned>(*day))};
-  if (!date.ok()) return std::nullopt;
+  const bool fits = *year >= kFirstYear && *year <= kLastYear;
+  if (!date.ok() || !fits) return std::nullopt;
   return WallTime(std::chrono::sys_days(date)) + *time;
 }
 

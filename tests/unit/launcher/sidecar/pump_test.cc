@@ -125,18 +125,18 @@ TEST_F(PumpTest, TheEndIsKnownToTheNextSidecarUntilAnotherJobBegins) {
 }
 
 TEST_F(PumpTest, ATargetWithoutRoomIsNotGivenMoreUntilItHasSome) {
-  for (uint64_t seq = 1; seq <= 2000; ++seq) say(seq);
+  for (uint64_t seq = 1; seq <= 6000; ++seq) say(seq);
   open();
   target_->room_ = 1;
   turn();
   const size_t first = target_->taken_.size();
-  EXPECT_LT(first, 2000U);  // one piece of the file
+  EXPECT_LT(first, 6000U);  // one piece of the file
   EXPECT_FALSE(pump_->is_done());
   while (!pump_->is_done()) {
     target_->settle_all();
     turn();
   }
-  EXPECT_EQ(target_->taken_.size(), 2000U);
+  EXPECT_EQ(target_->taken_.size(), 6000U);
 }
 
 TEST_F(PumpTest, AStateIsMadeOfTheWholeJournal) {

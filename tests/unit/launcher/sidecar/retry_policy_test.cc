@@ -34,8 +34,9 @@ TEST(RetryAfterTest, IsSecondsOrADate) {
   EXPECT_EQ(parse_retry_after(" 0 ", now), 0s);
   EXPECT_EQ(parse_retry_after("Sun, 06 Nov 1994 08:50:07 GMT", now), 30s);
   EXPECT_EQ(parse_retry_after("Sun, 06 Nov 1994 08:00:00 GMT", now), 0s);
-  for (const char* wrong : {"", "soon", "-1", "1.5", "Sun, 31 Feb 1994 08:50:07 GMT",
-                            "Sun, 06 Nov 1994 08:50:07", "06 Nov 1994 08:50:07 GMT"}) {
+  for (const char* wrong :
+       {"", "soon", "-1", "1.5", "Sun, 31 Feb 1994 08:50:07 GMT", "Sun, 06 Nov 95 08:50:07 GMT",
+        "Sun, 06 Nov 1994 08:50:07", "06 Nov 1994 08:50:07 GMT"}) {
     EXPECT_FALSE(parse_retry_after(wrong, now)) << wrong;
   }
 }

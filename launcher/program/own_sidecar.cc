@@ -39,11 +39,10 @@ std::vector<std::string> words_of_sidecar(const Options& options, const std::str
   std::vector<std::string> words{"muster", "sidecar", std::string(kAfterAnother),
                                  "--run-dir=" + folder};
   if (own_folder) words.emplace_back(kOwnFolder);
-  const std::pair<const char*, const std::string*> files[] = {
-      {"--token-file=", &report.token_file},
-      {"--ca-file=", &report.ca_file},
-      {"--cert-file=", &report.cert_file},
-      {"--key-file=", &report.key_file}};
+  const std::pair<const char*, const std::string*> files[] = {{"--token-file=", &report.token_file},
+                                                              {"--ca-file=", &report.ca_file},
+                                                              {"--cert-file=", &report.cert_file},
+                                                              {"--key-file=", &report.key_file}};
   for (const auto& [flag, path] : files) {
     if (!path->empty()) words.push_back(flag + *path);
   }

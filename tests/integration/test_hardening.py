@@ -95,7 +95,8 @@ class Version(harness.MusterTest):
     def test_the_version_names_the_libraries_that_are_linked_in(self):
         lines = self.expect_code(self.run_muster("version"), 0).out.splitlines()
         self.assertRegex(lines[0], r"^muster \d+\.\d+\.\d+$")
-        for library in ("OpenSSL", "c-ares", "http-parser", "JSON for Modern C\\+\\+", "spdlog", "fmt", "tl::expected",
-                        "GNU C Library", r"libstdc\+\+"):
+        libraries = ("OpenSSL", "c-ares", "http-parser", "zlib", "SQLite", "JSON for Modern C\\+\\+", "spdlog", "fmt", "tl::expected",
+                     "GNU C Library", r"libstdc\+\+")
+        for library in libraries:
             self.assertRegex("\n".join(lines), r"(?m)^  %s \d+[\d.]*\b" % library)
-        self.assertEqual(len(lines), 10)
+        self.assertEqual(len(lines), 1 + len(libraries))

@@ -135,7 +135,6 @@ void ProgressWatch::tell() {
   tell_moved();
   log::record(log::Level::kInfo, "progress",
               {{"rank", view->rank},
-               {"first_rank", attempt_.first_rank},  // 0: this node speaks for the job
                known("step", view->step),
                known("total", view->total),
                known("epoch", view->epoch),
@@ -144,7 +143,8 @@ void ProgressWatch::tell() {
                known("percent", view->percent),
                known("eta_s", view->eta_s),
                {"round", attempt_.round},
-               {"attempt", attempt_.attempt}});
+               {"attempt", attempt_.attempt},
+               {"first_rank", attempt_.first_rank}});  // 0: this node speaks for the job
 }
 
 void ProgressWatch::end_attempt() {

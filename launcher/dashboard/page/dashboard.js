@@ -152,7 +152,7 @@ function facts(job) {
   const rows = [
     ["Progress", percent === null ? steps(progress) : `${percent.toFixed(percent < 10 ? 1 : 0)} %`,
       percent === null ? "" : steps(progress)],
-    ["Time left", timeLeft(job), progress.rate === undefined || stateOf(job)[0] !== "running" ? "" : `${number(progress.rate)} steps/s`],
+    ...(job.state === "running" ? [["Time left", timeLeft(job), progress.rate === undefined ? "" : `${number(progress.rate)} steps/s`]] : []),
     ["Round", job.round ?? "–", job.nodes === undefined ? "" : `${job.nodes} nodes, ${job.workers ?? "?"} workers`],
     ["Restarts", Object.values(job.restarts).reduce((sum, count) => sum + count, 0),
       Object.entries(job.restarts).map(([cause, count]) => `${count} ${cause || "unknown"}`).join(", ")],

@@ -12,6 +12,8 @@
 #include "base/process/verb_loop.h"
 #include "base/text.h"
 #include "launcher/program/sidecar_verb.h"
+#include "launcher/sidecar/report_target.h"
+#include "launcher/sidecar/sidecar.h"
 
 namespace muster::launcher {
 
@@ -19,6 +21,9 @@ namespace {
 
 constexpr std::string_view kEventFailed = "report.failed";
 constexpr const char* kReportVariable = "MUSTER_REPORT";
+constexpr std::string_view kEventWaiting = "report.waiting";
+// Nobody wonders earlier why the job does not end.
+constexpr Duration kSilentWait = std::chrono::seconds(1);
 // From being told that its time is over.
 constexpr Duration kLastWords = std::chrono::seconds(1);
 
@@ -55,6 +60,23 @@ std::vector<std::string> words_of_sidecar(const Options& options, const std::str
 
 }  // namespace
 
+std::string usable_targets(const std::string& targets, const Environment& environment,
+                           const Files& files) {
+  std::vector<std::string> usable;
+  for (const std::string_view word : words_of(targets)) {
+    const auto target = parse_reports(word);  // it was read before, so it is one
+    const Status fine = target ? can_tell(target->front(), environment, files) : Status();
+    if (fine) {
+      usable.emplace_back(word);
+    } else {
+      log::warning(kEventNoTarget, {{"target", shown(target->front())},
+                                    {"error", fine.error().text},
+                                    {"action", "going on without it"}});
+    }
+  }
+  return join(usable, " ");
+}
+
 void OwnSidecar::start(const Options& options, const std::string& folder, bool own_folder,
                        const Environment& environment, const ProcessSetup& setup) {
   if (options.report.targets.empty()) return;
@@ -67,6 +89,7 @@ void OwnSidecar::start(const Options& options, const std::string& folder, bool o
   request_.fd_limit = setup.original_fd_limit;
   request_.parent_death_signal = SIGTERM;
   flush_ = options.report.flush_timeout;
+  folder_ = folder;
   if (!spawn()) pid_ = 0;
 }
 
@@ -95,7 +118,11 @@ void OwnSidecar::reap() {
 }
 
 void OwnSidecar::cut() {
-  cut_ = true;
+  if (!std::exchange(cut_, true)) {
+    log::warning(kEventFailed,
+                 {{"error", "the job ends before everything was told"},
+                  {"action", "the rest is in " + folder_ + "; `muster sidecar` can tell it"}});
+  }
   (void)processes_.signal_child(pid_, SIGKILL);  // it may have just ended
 }
 
@@ -114,6 +141,11 @@ bool OwnSidecar::wait_for_end(const ProcessSetup& setup) {
   const Duration flush = stopped_ ? std::min(flush_, kMaxFlushAfterStop) : flush_;
   // It may have just ended.
   const Timer over = loop_.after(flush, [this] { (void)processes_.signal_child(pid_, SIGTERM); });
+  const Timer told = loop_.after(kSilentWait, [flush] {
+    log::info(kEventWaiting,
+              {{"left_s", to_seconds(flush - kSilentWait)},
+               {"action", "a receiver does not take reports; Ctrl-C ends the wait"}});
+  });
   const Timer limit = loop_.after(flush + kLastWords, [this] { cut(); });
   const Timer first = loop_.soon([this] { reap(); });
   const Status ran = run_with_signals(loop_, setup.signal_fd.get(), [&](const ReceivedSignal& got) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/environment.h"
+#include "base/files.h"
 #include "base/loop.h"
 #include "base/process.h"
 #include "base/process/init.h"
@@ -12,6 +13,11 @@
 #include "launcher/options/options.h"
 
 namespace muster::launcher {
+
+/// The `targets` of --report that can be told anything here, as words. Each other one is logged,
+/// and the job goes on without it.
+[[nodiscard]] std::string usable_targets(const std::string& targets, const Environment& environment,
+                                         const Files& files);
 
 /// Of what is left of the time that a pod has for its end, of which workers have used most.
 inline constexpr Duration kMaxFlushAfterStop = std::chrono::seconds(5);
@@ -49,6 +55,7 @@ class OwnSidecar {
   bool died_ = false;     // of a signal
   bool cut_ = false;      // of ours
   bool stopped_ = false;  // somebody has asked for the job's end
+  std::string folder_;
   SpawnRequest request_;
   Duration flush_{};
 };

@@ -205,7 +205,7 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
   if (!token) return Error(token.error());
   const auto folder = unguessable_digits();
   if (!folder) return Error(folder.error());
-  const Options& options = command_line.options;
+  Options options = command_line.options;
   const Contract* const contract = command_line.contract ? &*command_line.contract : nullptr;
   auto made = VerbLoop::create();
   if (!made) return std::move(made).error();
@@ -213,6 +213,7 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
   Console console(verb.loop());
   set_up_log(options, contract, console);
   RealFiles files;
+  options.report.targets = usable_targets(options.report.targets, environment, files);
   const TemporaryPlace temporary = find_temporary_place(files, environment);
   auto run_folder = RunFolder::choose(options, files, temporary.folder);
   if (!run_folder) return std::move(run_folder).error();

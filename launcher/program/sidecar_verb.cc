@@ -1,5 +1,6 @@
 #include "launcher/program/sidecar_verb.h"
 
+#include <algorithm>
 #include <csignal>
 #include <optional>
 #include <utility>
@@ -11,6 +12,8 @@
 #include "base/text.h"
 #include "launcher/program/run_folder.h"
 #include "launcher/sidecar/sidecar.h"
+#include "launcher/sidecar/sidecar_files.h"
+#include "launcher/sidecar/webhook_target.h"
 
 namespace muster::launcher {
 
@@ -36,7 +39,7 @@ constexpr const char* kHelp =
     "  --key-file FILE      and its key, if it is not in the same file\n"
     "  --flush-timeout T    how long it goes on after a SIGTERM (30s)\n"
     "  --retry-max T        the longest wait between two tries, at most a minute (60s)\n"
-    "  --log-level LEVEL    debug, info, warning, error, off (warning)\n"
+    "  --log-level LEVEL    debug, info, warning, error, off (info)\n"
     "  --log-format FORMAT  text or json\n"
     "\n"
     "--report, --run-dir and the four files may be given by MUSTER_REPORT (with spaces between),\n"
@@ -50,7 +53,7 @@ constexpr const char* kHelp =
 struct Words {
   SidecarOptions options;
   std::string reports;
-  std::string log_level = "warning";
+  std::string log_level = "info";
   std::string log_format = "text";
   bool own_folder = false;
   bool help = false;
@@ -94,6 +97,11 @@ std::string* text_of(Words& words, const std::string& flag) {
   return nullptr;
 }
 
+bool is_flag(Words& words, const std::string& flag) {
+  return text_of(words, flag) != nullptr || flag == "--report" || flag == "--flush-timeout" ||
+         flag == "--retry-max";
+}
+
 Status take_value(Words& words, const std::string& flag, const std::string& value,
                   bool& reports_given) {
   if (std::string* text = text_of(words, flag)) {
@@ -119,7 +127,9 @@ Status check(Words& words) {
     return usage("--key-file: there is no --cert-file for it");
   if (words.options.retry_max > kMaxRetryWait || words.options.retry_max <= Duration::zero())
     return usage("--retry-max: more than nothing and at most a minute");
-  if (!log::parse_level(words.log_level)) return usage("--log-level '" + words.log_level + "'");
+  if (!log::parse_level(words.log_level)) {
+    return usage("--log-level '" + words.log_level + "': none of debug, info, warning, error, off");
+  }
   if (words.log_format != "text" && words.log_format != "json")
     return usage("--log-format '" + words.log_format + "': neither text nor json");
   return {};
@@ -147,7 +157,10 @@ Result<Words> parse(const std::vector<std::string>& arguments, const Environment
     const std::string flag = word.substr(0, equals);
     const bool joined = equals != std::string::npos;
     if (!flag.starts_with("--")) return usage("unknown argument '" + word + "'");
-    if (!joined && i + 1 == arguments.size()) return usage(flag + " needs a value");
+    if (!joined && i + 1 == arguments.size()) {
+      return usage(is_flag(words, flag) ? flag + " needs a value"
+                                        : "unknown argument '" + flag + "'");
+    }
     MUSTER_RETURN_IF_ERROR(
         take_value(words, flag, joined ? word.substr(equals + 1) : arguments[++i], reports_given));
   }
@@ -161,8 +174,19 @@ bool asks_for_end(int signal, bool own_child) {
   return signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
 }
 
+// What a receiver has refused is nowhere else.
+void remove_unless_refused(Files& files, const std::string& folder) {
+  const auto names = files.list(folder);
+  const bool refused = names && std::ranges::any_of(*names, [](const std::string& name) {
+                         return name.find(kDeadLetterEnding) != std::string::npos;
+                       });
+  if (!refused) return remove_run_folder(files, folder);
+  log::warning(kEventDeadLetter,
+               {{"action", "the folder " + folder + " stays: what was refused is in it"}});
+}
+
 Result<int> run(Words words, const Environment& environment, Files& files, int signal_fd) {
-  log::set_level(log::parse_level(words.log_level).value_or(log::Level::kWarning));
+  log::set_level(log::parse_level(words.log_level).value_or(log::Level::kInfo));
   log::set_format(words.log_format == "json" ? log::Format::kJson : log::Format::kText);
   auto verb = VerbLoop::create();
   if (!verb) return std::move(verb).error();
@@ -181,7 +205,7 @@ Result<int> run(Words words, const Environment& environment, Files& files, int s
       (*verb)->run(signal_fd, [&sidecar, own_child](const ReceivedSignal& signal) {
         if (asks_for_end(signal.number, own_child)) sidecar.end();
       }));
-  if (words.own_folder && sidecar.told_all()) remove_run_folder(files, folder);
+  if (words.own_folder && sidecar.told_all()) remove_unless_refused(files, folder);
   return exit_code;
 }
 

@@ -17,6 +17,15 @@
 
 namespace muster::launcher {
 
+Status can_tell(const ReportTarget& target, const Environment& environment, const Files& files) {
+  if (target.kind == TargetKind::kTrainJob) {
+    if (auto place = find_trainjob(environment); !place) return std::move(place).error();
+  } else if (target.kind == TargetKind::kAnnotation) {
+    if (auto place = find_pod(environment, files); !place) return std::move(place).error();
+  }
+  return {};
+}
+
 Sidecar::Sidecar(SidecarDoors doors, SidecarOptions options, const Environment& environment,
                  std::function<void(int)> ended)
     : doors_(doors),
@@ -54,7 +63,7 @@ void Sidecar::warn_of_open_token() const {
 Status Sidecar::check_targets() {
   std::optional<Error> last;
   std::erase_if(options_.targets, [this, &last](const ReportTarget& target) {
-    const Status fine = check_target(target);
+    const Status fine = can_tell(target, environment_, doors_.files);
     if (fine) return false;
     log::warning(kEventNoTarget, {{"target", shown(target)},
                                   {"error", fine.error().text},
@@ -63,15 +72,6 @@ Status Sidecar::check_targets() {
     return true;
   });
   if (options_.targets.empty() && last) return *last;
-  return {};
-}
-
-Status Sidecar::check_target(const ReportTarget& target) {
-  if (target.kind == TargetKind::kTrainJob) {
-    if (auto place = find_trainjob(environment_); !place) return std::move(place).error();
-  } else if (target.kind == TargetKind::kAnnotation) {
-    if (auto place = find_pod(environment_, doors_.files); !place) return std::move(place).error();
-  }
   return {};
 }
 
@@ -100,7 +100,11 @@ std::unique_ptr<Target> Sidecar::make_target(const ReportTarget& target) const {
 // Once the folder is there. False: not yet.
 bool Sidecar::open_folder() {
   if (lock_.is_open()) return true;
-  if (!doors_.files.is_directory(options_.folder)) return false;
+  if (!doors_.files.is_directory(options_.folder)) {
+    if (doors_.files.exists(options_.folder))
+      refuse({Code::kConfig, 0, "'" + options_.folder + "' is no folder"});
+    return false;
+  }
   auto lock = lock_sidecar(options_.folder);
   if (!lock) {
     const bool taken = lock.error().os_errno == EWOULDBLOCK;

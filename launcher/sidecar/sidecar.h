@@ -34,6 +34,10 @@ inline constexpr std::string_view kEventUndelivered = "sidecar.undelivered";
 inline constexpr std::string_view kEventOpenToken = "sidecar.open_token";
 inline constexpr std::string_view kEventNoTarget = "sidecar.no_target";
 
+/// Whether anybody is there to be told, as far as environment and files say. kConfig: nobody is, as
+/// for `annotation` outside of a pod.
+Status can_tell(const ReportTarget& target, const Environment& environment, const Files& files);
+
 class Sidecar {
  public:
   /// `ended` is called once, from the loop, with the exit code.
@@ -52,7 +56,6 @@ class Sidecar {
  private:
   void warn_of_open_token() const;
   Status check_targets();
-  Status check_target(const ReportTarget& target);
   std::unique_ptr<Target> make_target(const ReportTarget& target) const;
   void look();
   bool open_folder();

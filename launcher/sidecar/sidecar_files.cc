@@ -25,8 +25,8 @@ constexpr mode_t kPrivate = 0600;  // events of a job, and what a receiver answe
 // Somebody may have put a link there, or a pipe, which would keep us waiting.
 constexpr int kCareful = O_NOFOLLOW | O_NONBLOCK;
 
-std::string file_of(const std::string& folder, const std::string& name, const char* ending) {
-  return folder + "/sidecar." + name + ending;
+std::string file_of(const std::string& folder, const std::string& name, std::string_view ending) {
+  return folder + "/sidecar." + name + std::string(ending);
 }
 
 Status write_whole(int fd, std::string_view text, const std::string& path) {
@@ -69,7 +69,7 @@ Status CursorFile::write(const Cursor& cursor) const {
 }
 
 DeadLetters::DeadLetters(const std::string& folder, const std::string& name, size_t max_bytes)
-    : path_(file_of(folder, name, ".dead.jsonl")), max_bytes_(max_bytes) {}
+    : path_(file_of(folder, name, kDeadLetterEnding)), max_bytes_(max_bytes) {}
 
 Status DeadLetters::add(const std::vector<JournalEvent>& events, int status,
                         const std::string& answer) const {

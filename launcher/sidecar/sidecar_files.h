@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fd.h"
@@ -37,6 +38,9 @@ class CursorFile {
   std::string folder_;
   std::string path_;
 };
+
+/// Of the name of their file, before the number of an older one.
+inline constexpr std::string_view kDeadLetterEnding = ".dead.jsonl";
 
 /// DIR/sidecar.NAME.dead.jsonl: one line {"status", "answer", "event"} for each event.
 class DeadLetters {

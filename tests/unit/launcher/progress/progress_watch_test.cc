@@ -69,8 +69,8 @@ TEST_F(ProgressWatchTest, AWorkersWordIsRecordedWithItsRank) {
   pass({});
   EXPECT_EQ(recorded_,
             (std::vector<std::string>{
-                R"(progress rank=3 first_rank=2 step=120 total=1000 epoch=3 metrics={"loss":0.31} )"
-                "percent=12 round=7 attempt=3"}));
+                R"(progress rank=3 step=120 total=1000 epoch=3 metrics={"loss":0.31} )"
+                "percent=12 round=7 attempt=3 first_rank=2"}));
   EXPECT_EQ(watch.view()->step, 120);
   EXPECT_EQ(log_.text(), "");  // people are not told each step
 }

@@ -134,9 +134,9 @@ std::string as_json(WallTime time, Level level, const Place& place, std::string_
                     std::initializer_list<Field> fields) {
   nlohmann::json object{
       {"time", format_utc_ms(time)}, {"level", level_word(level)}, {"event", event}};
-  const std::pair<const char*, const std::string*> kHead[] = {
+  const std::pair<const char*, const std::string*> head[] = {
       {"job", &place.job}, {"run_id", &place.run_id}, {"node", &place.node}};
-  for (const auto& [key, value] : kHead) {
+  for (const auto& [key, value] : head) {
     if (!value->empty()) object[key] = one_line(*value);
   }
   for (const Field& field : fields) {

@@ -112,8 +112,8 @@ void Supervisor::continue_sweep() {
 
 void Supervisor::reap() {
   while (const auto reaped = host_.reap()) take(*reaped);
-  std::ranges::stable_partition(
-      ended_, [](const WorkerExit& exit) { return exit.status.signal == SIGKILL; });
+  std::stable_partition(ended_.begin(), ended_.end(),
+                        [](const WorkerExit& exit) { return exit.status.signal == SIGKILL; });
   while (!ended_.empty()) {
     const WorkerExit exit = ended_.front();
     ended_.pop_front();

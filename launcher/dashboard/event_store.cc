@@ -115,7 +115,7 @@ Result<bool> EventStore::make_room(const WebhookBatch& batch) {
   const int64_t needed = 2 * bytes_of(batch) + kBatchSlackBytes;
   if (needed > limits_.bytes || (*pages - *unused) * kPageBytes + needed < limits_.bytes)
     return false;
-  const auto dropped = drop_oldest_job(batch.job);
+  auto dropped = drop_oldest_job(batch.job);
   if (!dropped || *dropped) return dropped;
   const auto events = number_of("SELECT count(*) FROM event WHERE job = ?", {batch.job});
   if (!events) return Error(events.error());

@@ -373,7 +373,7 @@ void cut_rows(JobView& view) {
              return span.state == kLost || span.state == kUnfit;
            });
   };
-  std::ranges::stable_partition(view.rows, std::not_fn(is_quiet));
+  std::stable_partition(view.rows.begin(), view.rows.end(), std::not_fn(is_quiet));
   view.rows_left_out = view.rows.size() - kMaxShownNodes;
   view.rows.resize(kMaxShownNodes);
   std::ranges::sort(view.rows, comes_first, &NodeRow::name);

@@ -6,7 +6,7 @@
 
 namespace muster::launcher {
 
-Pump::Pump(Loop& loop, const std::string& folder, std::string name, std::string shown,
+Pump::Pump(Loop& loop, const std::string& folder, const std::string& name, std::string shown,
            std::unique_ptr<Target> target, std::function<void()> changed)
     : loop_(loop),
       shown_(std::move(shown)),

@@ -21,7 +21,7 @@ inline constexpr std::string_view kEventSidecarTrouble = "sidecar.trouble";
 class Pump {
  public:
   /// `changed` is called from the loop when something was settled. `loop` is borrowed.
-  Pump(Loop& loop, const std::string& folder, std::string name, std::string shown,
+  Pump(Loop& loop, const std::string& folder, const std::string& name, std::string shown,
        std::unique_ptr<Target> target, std::function<void()> changed);
   Pump(const Pump&) = delete;
   Pump& operator=(const Pump&) = delete;

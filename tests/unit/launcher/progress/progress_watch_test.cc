@@ -67,10 +67,9 @@ TEST_F(ProgressWatchTest, AWorkersWordIsRecordedWithItsRank) {
   begin(watch, 3);
   ASSERT_TRUE(say(watch, 1, R"({"step":120,"total":1000,"epoch":3,"metrics":{"loss":0.31}})"));
   pass({});
-  EXPECT_EQ(recorded_,
-            (std::vector<std::string>{
-                R"(progress rank=3 step=120 total=1000 epoch=3 metrics={"loss":0.31} )"
-                "percent=12 round=7 attempt=3 first_rank=2"}));
+  EXPECT_EQ(recorded_, (std::vector<std::string>{
+                           R"(progress rank=3 step=120 total=1000 epoch=3 metrics={"loss":0.31} )"
+                           "percent=12 round=7 attempt=3 first_rank=2"}));
   EXPECT_EQ(watch.view()->step, 120);
   EXPECT_EQ(log_.text(), "");  // people are not told each step
 }

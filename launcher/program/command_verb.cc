@@ -43,7 +43,7 @@ constexpr const char* kFlagsHelp =
     "\n"
     "Exit codes: 0; 69 nobody answers (a command that was sent may have been obeyed), or for a\n"
     "restart too few of the job's nodes are with the leader, or no round runs that could end; 78\n"
-    " another job secret (MUSTER_JOB_SECRET_FILE) or run id.\n";
+    "another job secret (MUSTER_JOB_SECRET_FILE) or run id.\n";
 
 struct Verb {
   const char* name;

@@ -1,11 +1,9 @@
 # Writes the files of FILES (names with ',' between them, in this folder) as the function of page_files.h into OUTPUT.
+include(${CMAKE_CURRENT_LIST_DIR}/../../../base/embed_text.cmake)
 set(rows "")
 string(REPLACE "," ";" names "${FILES}")
 foreach(name ${names})
-  file(READ ${CMAKE_CURRENT_LIST_DIR}/${name} digits HEX)
-  string(REGEX REPLACE "(................................................................)" "\\1\n" digits "${digits}")
-  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "\\\\x\\1" text "${digits}")
-  string(REPLACE "\n" "\"\n\"" text "${text}")
+  text_of_file(${CMAKE_CURRENT_LIST_DIR}/${name} text)
   if(name MATCHES "\\.html$")
     set(type "text/html; charset=utf-8")
   elseif(name MATCHES "\\.css$")

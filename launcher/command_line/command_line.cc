@@ -7,8 +7,11 @@
 #include "base/text.h"
 #include "launcher/command_line/unread_variables.h"
 #include "launcher/command_line/unsaid.h"
+#include "launcher/contracts/apply_contract.h"
+#include "launcher/contracts/read_contract.h"
 #include "launcher/frameworks/mpi/mpi_launcher.h"
 #include "launcher/options/completion.h"
+#include "launcher/options/contract_names.h"
 #include "launcher/options/entry_kind.h"
 #include "launcher/options/flag_text.h"
 #include "launcher/options/flags.h"
@@ -54,28 +57,40 @@ void warn_of_flags_behind(RawFlags& raw) {
   }
 }
 
-bool is_mpi_job(const RawFlags& raw) {
-  if (const GivenValue* const framework = raw.find(flag::kFramework))
-    return framework->text == "mpi";
-  return entry_kind(raw) == EntryKind::kProgram && is_launcher_name(raw.program.value_or(""));
+std::optional<InnerLauncher> inner_launcher(const RawFlags& raw) {
+  if (raw.dialect == Dialect::kTorchrun || !raw.program) return std::nullopt;
+  return find_inner_launcher(entry_kind(raw), *raw.program, raw.arguments);
+}
+
+// "" = nobody says it, and the contract may.
+std::string said_framework(const RawFlags& raw) {
+  if (const GivenValue* const framework = raw.find(flag::kFramework)) return framework->text;
+  const auto inner = inner_launcher(raw);
+  if (inner && !inner->foreign) return "pytorch";
+  const bool starts_mpi =
+      entry_kind(raw) == EntryKind::kProgram && is_launcher_name(raw.program.value_or(""));
+  return starts_mpi ? "mpi" : "";
 }
 
 Result<RawFlags> scan(const Invocation& invocation, const Environment& environment) {
   const bool as_torchrun = invocation.personality == Personality::kTorchrun;
   const Dialect dialect = as_torchrun ? Dialect::kTorchrun : Dialect::kMuster;
   auto raw = scan_flags(dialect, invocation.words, environment);
-  if (!raw) return raw;
-  if (as_torchrun) {
-    if (invocation.called_as.find('/') != std::string::npos) {
-      raw->torchrun_path = invocation.called_as;
-    }
-    return raw;
-  }
-  if (!raw->program) return raw;
-  const auto inner = find_inner_launcher(entry_kind(*raw), *raw->program, raw->arguments);
-  // As an MPI's own launcher it runs, and reaches the other nodes through the agents.
-  const bool runs = inner && inner->foreign && is_mpi_job(*raw);
-  return inner && !runs ? take_over(*raw, *inner, environment) : raw;
+  if (raw && as_torchrun && invocation.called_as.find('/') != std::string::npos)
+    raw->torchrun_path = invocation.called_as;
+  return raw;
+}
+
+// An inner launcher's flags become ours. As an MPI's own launcher it runs, and reaches the other
+// nodes through the agents.
+Result<RawFlags> without_inner_launcher(RawFlags raw, const Environment& environment,
+                                        const std::optional<Contract>& contract) {
+  const auto inner = inner_launcher(raw);
+  const std::string framework = said_framework(raw);
+  const bool of_mpi = framework == "mpi" ||
+                      (framework.empty() && contract && said(*contract, flag::kFramework) == "mpi");
+  const bool runs = inner && inner->foreign && of_mpi;
+  return inner && !runs ? take_over(raw, *inner, environment) : raw;
 }
 
 Result<std::string> answer(const FlagRequest& request, Personality personality, Dialect dialect) {
@@ -92,10 +107,18 @@ Result<std::string> answer(const FlagRequest& request, Personality personality, 
   return Error{Code::kUsage, 0, long_name(row) + ": '" + argument + "' is not supported"};
 }
 
-bool wants_contract(const RawFlags& raw) {
-  const GivenValue* const contract = raw.find(flag::kContract);
-  const bool refused = contract != nullptr && contract->text == kNoContract;
-  return raw.dialect == Dialect::kMuster && !raw.request && !refused;
+// None: there is none, or nobody wants to know.
+Result<std::optional<Contract>> contract_for(const RawFlags& raw, const PodFacts* pod) {
+  std::optional<Contract> none;
+  const GivenValue* const given = raw.find(flag::kContract);
+  const std::string wanted = given != nullptr ? given->text : std::string(kAutoContract);
+  const bool refused = wanted == kNoContract || raw.dialect == Dialect::kTorchrun || raw.request;
+  if (pod == nullptr || refused) return none;
+  const std::string framework = said_framework(raw);
+  auto contract = read_contract({pod->environment, pod->files, pod->host_name, framework}, wanted);
+  if (!contract)
+    return std::move(contract).error().with_context(long_name(row_of(flag::kContract)));
+  return contract;
 }
 
 // It is what nobody need say.
@@ -129,18 +152,24 @@ Result<CommandLine> read(const Invocation& invocation, const Environment& enviro
   auto raw = scan(invocation, environment);
   if (!raw) return std::move(raw).error();
   forget_auto(*raw);
+  CommandLine command_line;
+  auto contract = contract_for(*raw, pod);
+  if (!contract) return std::move(contract).error();
+  command_line.contract = *std::move(contract);
+  const std::string refusal =
+      command_line.contract ? refuses_mpi(said_framework(*raw), *command_line.contract) : "";
+  if (!refusal.empty()) command_line.contract.reset();
+  raw = without_inner_launcher(*std::move(raw), environment, command_line.contract);
+  if (!raw) return std::move(raw).error();
+  if (!refusal.empty()) raw->warnings.push_back(refusal);
   for (std::string& line : unread_variables(environment)) raw->warnings.push_back(std::move(line));
   if (!raw->request) {
     warn_of_flags_behind(*raw);
     warn_of_dollars(*raw);
   }
-  CommandLine command_line;
-  if (pod != nullptr && wants_contract(*raw)) {
-    command_line.contract =
-        read_contract(*pod, is_mpi_job(*raw) ? ContractOf::kMpiJobs : ContractOf::kAllJobs);
-    if (command_line.contract && raw->find(flag::kNprocPerNode) != nullptr)
-      command_line.contract->says_slots = false;
-    if (command_line.contract) raw = apply_contract(*std::move(raw), *command_line.contract);
+  if (command_line.contract) {
+    if (raw->find(flag::kNprocPerNode) != nullptr) command_line.contract->says_slots = false;
+    raw = apply_contract(*std::move(raw), *command_line.contract);
     if (!raw) return std::move(raw).error();
   }
   if (pod != nullptr) raw = with_host_slots(*std::move(raw), *pod);
@@ -153,10 +182,6 @@ Result<CommandLine> read(const Invocation& invocation, const Environment& enviro
   auto options = resolve_options(*raw, invocation.personality, random);
   if (!options) return std::move(options).error();
   command_line.options = *std::move(options);
-  if (pod != nullptr && wants_contract(*raw)) {
-    if (std::string line = unasked_mpi(*raw, command_line.options, *pod); !line.empty())
-      command_line.options.warnings.push_back(std::move(line));
-  }
   if (command_line.contract) explain_secret(command_line, environment);
   if (command_line.options.explain) explain_interpreter(command_line.options, environment);
   if (command_line.options.explain) command_line.print = explain_text(command_line.options);

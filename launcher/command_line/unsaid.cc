@@ -72,16 +72,4 @@ RawFlags with_host_slots(RawFlags raw, const PodFacts& pod) {
   return raw;
 }
 
-std::string unasked_mpi(const RawFlags& raw, const Options& options, const PodFacts& pod) {
-  if (raw.find(flag::kFramework) != nullptr || needs_node_agent(options)) return "";
-  const auto contract = read_contract(pod, ContractOf::kMpiJobs);
-  if (!contract) return "";
-  const auto framework =
-      std::ranges::find(contract->values, flag::kFramework, &ContractValue::flag);
-  if (framework == contract->values.end() || framework->text != "mpi") return "";
-  return "this pod is one of an MPI job (" + framework->source +
-         "), and runs the program as a job of its own: say --framework mpi for one job of all "
-         "pods, or --framework pytorch if each is meant to run alone";
-}
-
 }  // namespace muster::launcher

@@ -15,9 +15,4 @@ namespace muster::launcher {
 /// both. Errors of the file are told when the job reads it.
 [[nodiscard]] RawFlags with_host_slots(RawFlags raw, const PodFacts& pod);
 
-/// The pod belongs to an MPI job by its contract, and this is a job of this pod alone, because
-/// nobody says --framework: one line for the log. "" = nothing of that.
-[[nodiscard]] std::string unasked_mpi(const RawFlags& raw, const Options& options,
-                                      const PodFacts& pod);
-
 }  // namespace muster::launcher

@@ -3,6 +3,8 @@
 // mpi_job_controller.go.
 #pragma once
 
+#include <optional>
+
 #include "launcher/contracts/contract.h"
 
 namespace muster::launcher {

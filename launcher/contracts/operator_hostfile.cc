@@ -69,8 +69,7 @@ Contract with_operator_hostfile(Contract contract, const PodFacts& pod) {
     if (!path || path->empty()) continue;
     contract.hostfile = *path;
     contract.format = variable.implementation;
-    contract.values.push_back(
-        {flag::kMpi, std::string(variable.word), contract_source(contract, variable.name)});
+    say(contract, flag::kMpi, std::string(variable.word), variable.name);
     break;
   }
   scrub(contract, pod.environment);
@@ -78,7 +77,7 @@ Contract with_operator_hostfile(Contract contract, const PodFacts& pod) {
   auto hosts = read_operator_hostfile(pod.files, contract);
   if (!hosts) {
     contract.values.push_back({flag::kMpiRole, "launcher", source});
-    contract.gaps.push_back({flag::kNnodes, hosts.error().text});
+    lack(contract, flag::kNnodes, hosts.error().text);
     return contract;
   }
   const auto own = std::find_if(hosts->begin(), hosts->end(), [&pod](const auto& host) {
@@ -91,6 +90,7 @@ Contract with_operator_hostfile(Contract contract, const PodFacts& pod) {
     contract.values.push_back({flag::kNprocPerNode, std::to_string(own->slots), source});
   contract.values.push_back({flag::kRdzvEndpoint, own_full_name(pod), "own name"});
   contract.hosts = std::move(*hosts);
+  contract.says_slots = true;
   return contract;
 }
 

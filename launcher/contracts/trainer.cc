@@ -33,12 +33,11 @@ std::optional<Contract> read_trainer_mpi(const PodFacts& pod) {
   if (!environment.has(kIndex) || of_another_runtime(environment)) return std::nullopt;
   const std::string_view label = first_label(pod.host_name);
   Contract contract;
-  contract.controller = "Kubeflow Trainer";
+  contract.controller = "Trainer";
   contract.secret_file = find_mounted_key(pod.files);
   if (label.ends_with(kLauncherSuffix) && environment.has(kHostfileVariable)) {
     contract.job = std::string(label.substr(0, label.size() - kLauncherSuffix.size()));
-    contract.values.push_back(
-        {flag::kFramework, "mpi", contract_source(contract, kHostfileVariable)});
+    say(contract, flag::kFramework, "mpi", kHostfileVariable);
     return with_operator_hostfile(std::move(contract), pod);
   }
   const size_t infix = label.rfind(kNodeInfix);
@@ -49,8 +48,7 @@ std::optional<Contract> read_trainer_mpi(const PodFacts& pod) {
   const std::string launcher = contract.job + std::string(kLauncherSuffix);
   contract.values.push_back({flag::kFramework, "mpi", source});
   contract.values.push_back({flag::kMpiRole, "worker", source});
-  contract.values.push_back({flag::kRdzvEndpoint, sibling_of(own_full_name(pod), launcher),
-                             contract_source(contract, "own name")});
+  say(contract, flag::kRdzvEndpoint, sibling_of(own_full_name(pod), launcher), "own name");
   return contract;
 }
 

@@ -3,6 +3,8 @@
 // pkg/runtime/framework/plugins/mpi.
 #pragma once
 
+#include <optional>
+
 #include "launcher/contracts/contract.h"
 
 namespace muster::launcher {

@@ -126,13 +126,12 @@ std::optional<Contract> read_volcano(const PodFacts& pod) {
   if (tasks.empty()) return std::nullopt;
   Contract contract;
   contract.controller = "Volcano";
-  contract.says_slots = false;
   // JOB-TASK-INDEX.JOB: the headless Service is called as the job is.
   const auto labels = split(tasks.begin()->second.hosts.front(), '.');
   if (labels.size() > 1) contract.job = std::string(labels[1]);
   contract.secret_file = find_mounted_key(pod.files);
   if (pod.environment.has(kWorkersOfMpi)) {
-    contract.values.push_back({flag::kFramework, "mpi", contract_source(contract, kWorkersOfMpi)});
+    say(contract, flag::kFramework, "mpi", kWorkersOfMpi);
     return as_launcher(std::move(contract), pod, tasks);
   }
   const auto own = std::find_if(tasks.begin(), tasks.end(),
@@ -141,11 +140,10 @@ std::optional<Contract> read_volcano(const PodFacts& pod) {
   if (own == tasks.end() || (launcher == nullptr && tasks.size() > 1)) {
     std::vector<std::string> names;
     for (const auto& [name, task] : tasks) names.push_back(name);
-    contract.gaps.push_back(
-        {flag::kMpiRole, own == tasks.end()
-                             ? "the host name '" + pod.host_name + "' is in none of the lists"
-                             : "which of the tasks " + join(names, ", ") +
-                                   " has the launcher is not known: none is called master"});
+    lack(contract, flag::kMpiRole,
+         own == tasks.end() ? "the host name '" + pod.host_name + "' is in none of the lists"
+                            : "which of the tasks " + join(names, ", ") +
+                                  " has the launcher is not known: none is called master");
     return contract;
   }
   if (launcher == nullptr || tasks.size() == 1) return as_equals(std::move(contract), own->second);

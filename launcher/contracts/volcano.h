@@ -3,6 +3,8 @@
 // pkg/controllers/job/plugins.
 #pragma once
 
+#include <optional>
+
 #include "launcher/contracts/contract.h"
 
 namespace muster::launcher {

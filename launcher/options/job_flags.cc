@@ -1,6 +1,8 @@
 // The flags that say what the job is: how many nodes and workers, and what they are called.
-#include <array>
+#include <algorithm>
 
+#include "base/text.h"
+#include "launcher/options/contract_names.h"
 #include "launcher/options/flag_binding.h"
 #include "launcher/options/flag_groups.h"
 #include "launcher/options/flag_reader.h"
@@ -10,6 +12,12 @@
 namespace muster::launcher {
 
 namespace {
+
+Status check_contract(std::string_view text) {
+  if (std::ranges::find(kContractNames, text) != kContractNames.end()) return {};
+  const std::vector<std::string> names(kContractNames.begin(), kContractNames.end());
+  return wrong("must be one of " + join(names, ", "));
+}
 
 constexpr FlagRow kRows[] = {
     {.name = "nnodes",
@@ -54,6 +62,13 @@ constexpr FlagRow kRows[] = {
      .placeholder = "ID",
      .into = to<&Options::run_id, as_text>,
      .help = "id of the run; random on one node when none is given; wanted with etcd"},
+    {.name = "contract",
+     .origin = Origin::kMuster,
+     .fallback = kAutoContract,
+     .placeholder = "NAME",
+     .into = checked<check_contract, kContractNames>,
+     .help = "whose word about this pod stands for flags that are not given: auto, the controller "
+             "that is recognised; none; or the name of one that it must be, such as jobset"},
     {.name = "role",
      .empty_is_a_value = true,
      .fallback = "default",

@@ -29,13 +29,6 @@ constexpr Choice<MpiRole> kRoles[] = {{"any", MpiRole::kAny},
                                       {"launcher-worker", MpiRole::kLauncherWorker},
                                       {"worker", MpiRole::kWorker}};
 
-constexpr std::array<std::string_view, 2> kContracts = {"auto", kNoContract};
-
-Status check_contract(std::string_view text) {
-  if (text == kNoContract || text == "auto") return {};
-  return wrong("neither auto nor none");
-}
-
 constexpr Choice<MpiTransport> kTransports[] = {{"rsh", MpiTransport::kRsh},
                                                 {"ssh", MpiTransport::kSsh},
                                                 {"sshd", MpiTransport::kSshd},
@@ -71,13 +64,6 @@ constexpr FlagRow kRows[] = {
      .into = one_of<&FrameworkOptions::role, kRoles>,
      .help = "with --framework mpi: launcher (without ranks), launcher-worker, worker "
              "(--rdzv-endpoint says where to find it) or any (alike, the first launches)"},
-    {.name = "contract",
-     .origin = Origin::kMuster,
-     .fallback = "auto",
-     .placeholder = "NAME",
-     .into = checked<check_contract, kContracts>,
-     .help = "for MPI: auto, what the controller that made this pod says of it (mpi-operator, "
-             "Kubeflow Trainer, Volcano) stands for flags that are not given; or none"},
     {.name = "mpi-transport",
      .origin = Origin::kMuster,
      .fallback = "rsh",

@@ -11,9 +11,6 @@
 
 namespace muster::launcher {
 
-/// The value of --contract that ignores what a controller says.
-inline constexpr std::string_view kNoContract = "none";
-
 /// Where workers run sshd and no agent nobody of ours chooses among them or looks at what they
 /// have: flags that would say so fail.
 void check_sshd(FlagReader& flags, const WorkerCount& workers);

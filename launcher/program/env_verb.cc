@@ -10,6 +10,7 @@
 #include "base/recorded_files.h"
 #include "base/text.h"
 #include "launcher/command_line/command_line.h"
+#include "launcher/contracts/apply_contract.h"
 #include "launcher/frameworks/mpi/launch_preview.h"
 #include "launcher/frameworks/mpi/rank_environment.h"
 #include "launcher/options/flag_search.h"

@@ -8,7 +8,7 @@
 
 #include "base/interfaces.h"
 #include "launcher/agent/serving/agent_query.h"
-#include "launcher/contracts/contract.h"
+#include "launcher/contracts/read_contract.h"
 #include "launcher/program/status_table.h"
 #include "launcher/report/exit_codes.h"
 
@@ -118,7 +118,10 @@ int run_status_verb(const std::vector<std::string>& arguments, const Environment
   const auto answer = ask_agents(options->question, environment, files, loop, network, resolver);
   if (!answer) return fail(answer.error());
   std::optional<Contract> contract;
-  if (options->hosts) contract = read_contract({environment, files, options->question.asker});
+  if (options->hosts) {
+    auto read = read_contract({environment, files, options->question.asker});
+    if (read) contract = *std::move(read);
+  }
   const auto code = show(*options, *answer, contract, output, errors);
   return code ? *code : fail(code.error());
 }

@@ -8,7 +8,8 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "launcher/contracts/contract.h"
+#include "launcher/contracts/apply_contract.h"
+#include "launcher/contracts/read_contract.h"
 #include "tests/support/fake_files.h"
 
 namespace {
@@ -35,11 +36,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     files.add_file(std::string(kPaths[i - 2]), parts[i]);
   const launcher::PodFacts pod{environment, files, host_name};
   const auto contract = launcher::read_contract(pod);
-  if (!contract) return 0;
+  MUSTER_CHECK(contract);
+  if (!*contract) return 0;
   const auto again = launcher::read_contract(pod);
-  MUSTER_CHECK(again && again->values.size() == contract->values.size());
-  for (const auto& host : contract->hosts) MUSTER_CHECK(!host.host.empty());
-  const auto applied = launcher::apply_contract({}, *contract);
-  MUSTER_CHECK(applied || !contract->gaps.empty());
+  MUSTER_CHECK(again && *again && (*again)->values.size() == (*contract)->values.size());
+  for (const auto& host : (*contract)->hosts) MUSTER_CHECK(!host.host.empty());
+  const auto applied = launcher::apply_contract({}, **contract);
+  MUSTER_CHECK(applied || !(*contract)->gaps.empty());
   return 0;
 }

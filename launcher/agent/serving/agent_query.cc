@@ -6,7 +6,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "launcher/contracts/contract.h"
+#include "launcher/contracts/apply_contract.h"
+#include "launcher/contracts/read_contract.h"
 #include "launcher/options/rendezvous_values.h"
 #include "rendezvous/wire/control_link.h"
 #include "rendezvous/wire/job_secret.h"
@@ -211,8 +212,9 @@ Result<AgentQuery::Answer> ask_agents(const AgentQuestion& question, const Envir
                                       Resolver& resolver) {
   // In the pods of a controller its secret is the job's.
   const auto contract = read_contract({environment, files, question.asker});
+  const bool is_known = contract && contract->has_value();
   const auto tls = rendezvous::tls_from_secret(
-      contract ? contract_environment(*contract, environment) : environment, files);
+      is_known ? contract_environment(**contract, environment) : environment, files);
   if (!tls) return Error(tls.error());
   Result<AgentQuery::Answer> answer = Error{Code::kInternal, 0, "the query did not end"};
   const AgentQuery query({loop, network, resolver, tls->get()}, question,

@@ -65,24 +65,5 @@ TEST_F(UnsaidTest, WhoIsNotInTheFileHasTheSlotsOfEachOrIsTold) {
   EXPECT_TRUE(warns(differ, "w-0, w-1, w-2, none of which is known to be this node (gpu-7)"));
 }
 
-TEST_F(UnsaidTest, APodOfAnMpiJobIsNotLeftAloneUnasked) {
-  environment_.set("K_MPI_JOB_ROLE", "worker");
-  host_name_ = "pi-worker-0";
-  EXPECT_TRUE(warns(read({"--", "true"}), "mpi-operator: K_MPI_JOB_ROLE"));
-  EXPECT_TRUE(warns(read({"--", "true"}), "--framework mpi"));
-  EXPECT_FALSE(warns(read({"--framework", "pytorch", "--", "true"}), "--framework"));
-  EXPECT_FALSE(warns(read({"--contract", "none", "--", "true"}), "--framework"));
-  EXPECT_FALSE(warns(read({"--nnodes", "2", "--rdzv-endpoint", "a", "--", "true"}), "--framework"));
-}
-
-TEST_F(UnsaidTest, AVolcanoJobIsOneOfMpiByItsPlugin) {
-  host_name_ = "vj-master-0";
-  environment_.set("VC_WORKER_HOSTS", "vj-worker-0.vj,vj-worker-1.vj");
-  environment_.set("VC_MASTER_HOSTS", "vj-master-0.vj");
-  EXPECT_FALSE(warns(read({"--", "true"}), "--framework"));
-  environment_.set("MPI_HOST", "vj-worker-0.vj,vj-worker-1.vj");
-  EXPECT_TRUE(warns(read({"--", "true"}), "Volcano: MPI_HOST"));
-}
-
 }  // namespace
 }  // namespace muster::launcher

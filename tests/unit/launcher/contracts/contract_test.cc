@@ -1,13 +1,15 @@
 // What controllers say of a pod: their variables, files and names as they set them, and the flags
 // that follow. Recorded from the controllers' sources: mpi-operator 0.8, Trainer 2.3, Volcano 1.12.
-#include "launcher/contracts/contract.h"
+#include "launcher/contracts/read_contract.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
 
+#include "base/text.h"
 #include "launcher/command_line/command_line.h"
+#include "launcher/contracts/apply_contract.h"
 #include "launcher/contracts/mounted_key.h"
 #include "tests/support/fake_files.h"
 
@@ -48,7 +50,7 @@ struct FakePod {
 // "--nnodes 2 (mpi-operator: /etc/mpi/hostfile)", and what is missing.
 Names said(const Pod& pod) {
   const FakePod fake(pod);
-  const auto contract = read_contract(fake.facts);
+  const auto contract = *read_contract(fake.facts);
   if (!contract) return {"no contract"};
   Names said = {std::string(contract->controller)};
   for (const auto& [flag, text, source] : contract->values)
@@ -127,7 +129,7 @@ TEST(Contract, WhatTheOperatorsFilesLackIsSaidWithTheFlagThatHelps) {
     Content files;
     if (!hostfile.empty()) files.emplace_back("/etc/mpi/hostfile", hostfile);
     const FakePod fake({"pi-launcher", kOpenMpiLauncher, files});
-    const auto applied = apply_contract(RawFlags{}, *read_contract(fake.facts));
+    const auto applied = apply_contract(RawFlags{}, **read_contract(fake.facts));
     if (applied) return std::string("no problem");
     EXPECT_EQ(applied.error().code, Code::kConfig);
     return applied.error().text;
@@ -157,15 +159,14 @@ TEST(Contract, TrainerHasALauncherWithAHostfileAndNodesWithAKey) {
   const Pod pod{"ds-launcher-0-0",
                 launcher,
                 {{"/etc/mpi/hostfile", "ds-node-0-0.ds slots=8\nds-node-0-1.ds slots=8\n"}}};
-  EXPECT_EQ(said(pod).at(0), "Kubeflow Trainer");
-  EXPECT_EQ(said(pod).at(3), "--mpi-role launcher (Kubeflow Trainer: /etc/mpi/hostfile)");
-  EXPECT_EQ(said(pod).at(4), "--nnodes 2 (Kubeflow Trainer: /etc/mpi/hostfile)");
-  EXPECT_EQ(said({"ds-node-0-1", index, {}}),
-            (Names{"Kubeflow Trainer",
-                   "--framework mpi (Kubeflow Trainer: own name and /root/.ssh/id_rsa)",
-                   "--mpi-role worker (Kubeflow Trainer: own name and /root/.ssh/id_rsa)",
-                   "--rdzv-endpoint ds-launcher-0-0 (Kubeflow Trainer: own name)",
-                   "secret /root/.ssh/id_rsa"}));
+  EXPECT_EQ(said(pod).at(0), "Trainer");
+  EXPECT_EQ(said(pod).at(3), "--mpi-role launcher (Trainer: /etc/mpi/hostfile)");
+  EXPECT_EQ(said(pod).at(4), "--nnodes 2 (Trainer: /etc/mpi/hostfile)");
+  EXPECT_EQ(
+      said({"ds-node-0-1", index, {}}),
+      (Names{"Trainer", "--framework mpi (Trainer: own name and /root/.ssh/id_rsa)",
+             "--mpi-role worker (Trainer: own name and /root/.ssh/id_rsa)",
+             "--rdzv-endpoint ds-launcher-0-0 (Trainer: own name)", "secret /root/.ssh/id_rsa"}));
   // A torch runtime, and one without a launcher: the same names.
   EXPECT_EQ(said({"ds-node-0-1", {{"JOB_COMPLETION_INDEX", "1"}, {"PET_NODE_RANK", "1"}}, {}}),
             Names{"no contract"});
@@ -199,8 +200,8 @@ TEST(Contract, VolcanosFilesSayItNowAndItsPluginSaysWhoTheWorkersAre) {
                                "--rdzv-endpoint vj-head-0 (own name)",
                                "--nnodes 2 (Volcano: /etc/volcano/mpi_worker.host)"}));
   const FakePod fake(head);
-  EXPECT_EQ(read_contract(fake.facts)->hostfile, "/etc/volcano/mpi_worker.host");
-  EXPECT_FALSE(read_contract(fake.facts)->says_slots);
+  EXPECT_EQ((*read_contract(fake.facts))->hostfile, "/etc/volcano/mpi_worker.host");
+  EXPECT_FALSE((*read_contract(fake.facts))->says_slots);
   EXPECT_EQ(said({"vj-mpi-worker-0", {}, files, false}).back(),
             "--mpi-role is missing: which of the tasks head, mpi_worker has the launcher is not "
             "known: none is called master");
@@ -222,7 +223,7 @@ TEST(Contract, OneTaskOfVolcanoHasNoRoles) {
 TEST(Contract, TheJobIsCalledAsItsControllerCallsIt) {
   const auto job_of = [](const Pod& pod) {
     const FakePod fake(pod);
-    const auto contract = read_contract(fake.facts);
+    const auto contract = *read_contract(fake.facts);
     return contract ? contract->job : "no contract";
   };
   EXPECT_EQ(job_of({"pi-worker-1", {{"K_MPI_JOB_ROLE", "worker"}}, {}}), "pi");
@@ -242,7 +243,7 @@ TEST(Contract, ARankThatInheritedItsPodsVariablesIsNoPod) {
 
 TEST(Contract, TheAgentSeesNothingThatLeadsAnMpirunElsewhere) {
   const FakePod fake({"pi-launcher", kOpenMpiLauncher, {{"/etc/mpi/hostfile", kTwoWorkers}}});
-  const auto contract = read_contract(fake.facts);
+  const auto contract = *read_contract(fake.facts);
   Environment seen = contract_environment(*contract, fake.environment);
   EXPECT_EQ(seen.get("MUSTER_JOB_SECRET_FILE"), "/root/.ssh/id_rsa");
   for (const char* name : {"K_MPI_JOB_ROLE", "OMPI_MCA_orte_default_hostfile",
@@ -300,11 +301,31 @@ TEST_F(ContractCommandLine, AnMpiJobNeedsNoFlags) {
   }
 }
 
+TEST_F(ContractCommandLine, ItSaysTheFramework) {
+  const auto command_line = read({"train.py"}, launcher_);
+  ASSERT_TRUE(command_line) << command_line.error().text;
+  EXPECT_EQ(command_line->options.framework.role, MpiRole::kLauncher);
+  EXPECT_EQ(command_line->contract->name, "mpi-operator");
+}
+
 TEST_F(ContractCommandLine, WhatIsNoMpiJobIsNotMeantByIt) {
-  EXPECT_FALSE(read({"train.py"}, launcher_)->contract);
   EXPECT_FALSE(read({"--contract=none", "--framework=mpi", "./a.out"}, launcher_)->contract);
-  EXPECT_FALSE(read({"torchrun", "mpirun"}, launcher_)->contract);
-  EXPECT_FALSE(read({"--framework=pytorch", "mpirun"}, launcher_)->contract);
+  for (const Names& words : {Names{"torchrun", "x.py"}, Names{"--framework=pytorch", "mpirun"}}) {
+    const auto command_line = read(words, launcher_);
+    ASSERT_TRUE(command_line) << command_line.error().text;
+    EXPECT_FALSE(command_line->contract);
+    EXPECT_NE(join(command_line->options.warnings, "\n").find("one of an MPI job"),
+              std::string::npos);
+  }
+}
+
+TEST_F(ContractCommandLine, AControllerThatIsDemandedMustBeThere) {
+  EXPECT_TRUE(read({"--contract=mpi-operator", "./a.out"}, launcher_)->contract);
+  const auto other = read({"--contract=lws", "./a.out"}, launcher_);
+  EXPECT_EQ(other.error().code, Code::kConfig);
+  EXPECT_EQ(other.error().text,
+            "--contract: this is no pod of lws: it has not LWS_LEADER_ADDRESS, LWS_GROUP_SIZE and "
+            "LWS_WORKER_INDEX");
 }
 
 TEST_F(ContractCommandLine, FlagsAndVariablesBeatIt) {

@@ -105,7 +105,10 @@ TEST(FrameworkOptions, ARoleThatCannotBe) {
             "--mpi-role 'launcher': the launcher leads, so --rdzv-backend must be c10d");
   EXPECT_EQ(problem({"--framework=mpi", "--mpi-role=launcher", "--mpi-launch=pmi"}), "accepted");
   EXPECT_EQ(problem({"--mpi-role=both"}).substr(0, 19), "--mpi-role 'both': ");
-  EXPECT_EQ(problem({"--contract=some"}), "--contract 'some': neither auto nor none");
+  EXPECT_EQ(
+      problem({"--contract=some"}),
+      "--contract 'some': must be one of auto, none, mpi-operator, trainer, training-operator, "
+      "jobset, lws, volcano, slurm, indexed-job, sagemaker, determined, dlrover");
 }
 
 TEST(FrameworkOptions, PmiNeedsNoRemoteShellAndNoOpenMpi) {

@@ -98,6 +98,7 @@ class MpiHostListTest : public ::testing::Test {
   MpiHostListTest() {
     contract_.controller = "mpi-operator";
     contract_.hostfile = "/etc/mpi/hostfile";
+    contract_.says_slots = true;
     contract_.hosts = {{.host = "w-0", .slots = 2}};
     files_.add_file(contract_.hostfile, "w-0 slots=2\n");
   }

@@ -1,0 +1,103 @@
+#include "launcher/contracts/apply_contract.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "rendezvous/wire/job_secret.h"
+
+namespace muster::launcher {
+
+namespace {
+
+// Where nodes meet: means nothing to one that is alone.
+constexpr Flag kMeeting[] = {flag::kRdzvEndpoint, flag::kNodeRank};
+
+bool meets(Flag flag) { return std::ranges::find(kMeeting, flag) != std::end(kMeeting); }
+
+std::string text_of(const RawFlags& raw, Flag flag) {
+  const GivenValue* const given = raw.find(flag);
+  return given != nullptr ? given->text : "";
+}
+
+bool is_alone(const RawFlags& raw, const Contract& contract) {
+  if (!said(contract, flag::kMpiRole).empty()) return false;
+  const std::string given = text_of(raw, flag::kNnodes);
+  const std::string nodes = given.empty() ? said(contract, flag::kNnodes) : given;
+  return raw.is_on(flag::kStandalone) || nodes == "1" || nodes == "1:1";
+}
+
+// The user says where nodes meet, in words that the contract's would contradict.
+bool meets_otherwise(const RawFlags& raw) {
+  const std::string backend = text_of(raw, flag::kRdzvBackend);
+  return raw.find(flag::kHosts) != nullptr || (!backend.empty() && backend != "c10d");
+}
+
+void add(RawFlags& raw, const ContractValue& value) {
+  const auto [entry, added] = raw.given.try_emplace(
+      value.flag, GivenValue{value.text, SourceKind::kContract, value.source});
+  GivenValue& given = entry->second;
+  if (added) return;
+  if (given.text != value.text) {
+    raw.warnings.push_back(long_name(row_of(value.flag)) + " " + given.text + " (" + given.source +
+                           ") counts, although " + value.source + " says " + value.text);
+  } else if (given.kind == SourceKind::kEnvironment) {
+    given.source = value.source;
+  }
+}
+
+}  // namespace
+
+Result<RawFlags> apply_contract(RawFlags raw, const Contract& contract) {
+  const bool alone = is_alone(raw, contract);
+  const bool elsewhere = meets_otherwise(raw);
+  const auto is_left_out = [&](Flag flag) { return meets(flag) && (alone || elsewhere); };
+  for (const ContractGap& gap : contract.gaps) {
+    if (raw.given.contains(gap.flag) || is_left_out(gap.flag)) continue;
+    return Error{Code::kConfig, 0,
+                 contract_source(contract, gap.problem) + "; give " + long_name(row_of(gap.flag))};
+  }
+  for (const Flag flag : contract.absorbed) {
+    const GivenValue* const given = raw.find(flag);
+    if (!elsewhere && given != nullptr && given->kind == SourceKind::kEnvironment)
+      raw.given.erase(flag);
+  }
+  for (const ContractValue& value : contract.values) {
+    if (!is_left_out(value.flag)) add(raw, value);
+  }
+  raw.given[flag::kContract] = {std::string(contract.name), SourceKind::kContract,
+                                contract_source(contract, "by " + contract.recognised_by)};
+  return raw;
+}
+
+std::string refuses_mpi(const std::string& framework, const Contract& contract) {
+  if (said(contract, flag::kFramework) != "mpi" || framework.empty() || framework == "mpi")
+    return "";
+  return "this pod is one of an MPI job (" + contract_source(contract, contract.recognised_by) +
+         "), and --framework " + framework + " makes a job of this pod alone";
+}
+
+std::vector<PlannedVariable> contract_variables(const Contract& contract) {
+  std::vector<PlannedVariable> variables;
+  for (const std::string& name : contract.scrubbed) {
+    variables.push_back(
+        {.name = name,
+         .value = std::nullopt,
+         .reason = "for a launcher that the controller sets up; Muster sets its own",
+         .source = contract.controller});
+  }
+  if (!contract.secret_file.empty()) {
+    variables.push_back({.name = std::string(rendezvous::kJobSecretFileVariable),
+                         .value = contract.secret_file,
+                         .reason = "mounted in every pod",
+                         .source = contract.controller});
+  }
+  return variables;
+}
+
+Environment contract_environment(const Contract& contract, const Environment& pod) {
+  EnvironmentPlan plan;
+  plan.add(EnvironmentLayer::kContract, contract_variables(contract));
+  return plan.merge(pod).environment;
+}
+
+}  // namespace muster::launcher

@@ -1,0 +1,23 @@
+#include "launcher/contracts/overlay.h"
+
+#include "base/text.h"
+
+namespace muster::launcher {
+
+namespace {
+
+constexpr std::string_view kRunaiJob = "RUNAI_JOB_NAME";
+constexpr std::string_view kGpuShare = "RUNAI_NUM_OF_GPUS";
+
+}  // namespace
+
+void add_overlays(Contract& contract, const PodFacts& pod) {
+  if (contract.job.empty()) contract.job = text_of(pod, kRunaiJob);
+  // A share of one GPU is one worker's.
+  const auto share = parse_number(text_of(pod, kGpuShare));
+  const bool divided = share && *share > 0 && *share < 1;
+  if (divided && said(contract, flag::kNprocPerNode).empty())
+    contract.values.push_back({flag::kNprocPerNode, "1", "Run:ai: " + std::string(kGpuShare)});
+}
+
+}  // namespace muster::launcher

@@ -1,0 +1,70 @@
+#include "launcher/contracts/pod_facts.h"
+
+#include <algorithm>
+
+#include "base/interfaces.h"
+#include "base/text.h"
+
+namespace muster::launcher {
+
+namespace {
+
+// A pod's labels are at most some dozens, an annotation at most 256 KiB.
+constexpr size_t kMaxPodInfoBytes = 1U << 20;
+constexpr size_t kMaxDigits = 9;
+
+std::optional<int> plain_number(std::string_view text) {
+  const bool plain = !text.empty() && text.size() <= kMaxDigits &&
+                     std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  const auto number = plain ? parse_integer(text) : std::nullopt;
+  return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
+}
+
+// Kubernetes writes the value as Go's %q; keys and values that contracts use need no escapes.
+std::string_view unquoted(std::string_view text) {
+  const bool quoted = text.size() >= 2 && text.front() == '"' && text.back() == '"';
+  return quoted ? text.substr(1, text.size() - 2) : text;
+}
+
+}  // namespace
+
+std::string own_full_name(const PodFacts& pod) { return full_host_name(pod.files, pod.host_name); }
+
+std::string sibling_of(std::string_view full, std::string_view label) {
+  return std::string(label) + std::string(full.substr(first_label(full).size()));
+}
+
+std::string text_of(const PodFacts& pod, std::string_view name) {
+  return std::string(pod.environment.get(name).value_or(""));
+}
+
+std::optional<int> number_of(const PodFacts& pod, std::string_view name) {
+  return plain_number(pod.environment.get(name).value_or(""));
+}
+
+std::optional<NumberedName> numbered_name(std::string_view name) {
+  const size_t dash = name.rfind('-');
+  if (dash == std::string_view::npos || dash == 0) return std::nullopt;
+  const auto number = plain_number(name.substr(dash + 1));
+  if (!number) return std::nullopt;
+  return NumberedName{std::string(name.substr(0, dash)), *number};
+}
+
+bool in_kubernetes(const PodFacts& pod) { return pod.environment.has("KUBERNETES_SERVICE_HOST"); }
+
+std::map<std::string, std::string, std::less<>> pod_labels(const PodFacts& pod) {
+  std::map<std::string, std::string, std::less<>> labels;
+  for (const char* name : {"labels", "annotations"}) {
+    const auto text = pod.files.read(std::string(kPodInfoFolder) + "/" + name, kMaxPodInfoBytes);
+    if (!text) continue;
+    for (const std::string_view line : split(*text, '\n')) {
+      const size_t equals = line.find('=');
+      if (equals == std::string_view::npos) continue;
+      labels.try_emplace(std::string(line.substr(0, equals)),
+                         unquoted(trim(line.substr(equals + 1))));
+    }
+  }
+  return labels;
+}
+
+}  // namespace muster::launcher

@@ -1,0 +1,50 @@
+// PodFacts: what the readers of contracts look at, and the questions that most of them ask. Only a
+// plain decimal is a number: Kubernetes sets NAME_PORT=tcp://10.0.0.1:80 for its Services.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/environment.h"
+#include "base/files.h"
+
+namespace muster::launcher {
+
+/// All borrowed.
+struct PodFacts {
+  const Environment& environment;
+  const Files& files;
+  std::string host_name;       ///< as gethostname() says
+  std::string framework = {};  ///< of --framework, or what the program means; "" = nobody says it
+};
+
+/// The own name as /etc/hosts has it, in full where it does ("pi-worker-0.pi.default.svc").
+[[nodiscard]] std::string own_full_name(const PodFacts& pod);
+/// `full` with another first label: "pi-launcher.pi.default.svc".
+[[nodiscard]] std::string sibling_of(std::string_view full, std::string_view label);
+
+/// The variable's value; "" = not set.
+[[nodiscard]] std::string text_of(const PodFacts& pod, std::string_view name);
+/// Its value as a number of 0 … 999,999,999; none: not set, or anything else.
+[[nodiscard]] std::optional<int> number_of(const PodFacts& pod, std::string_view name);
+
+/// A name with a number behind its last dash: "train-worker-12" is {"train-worker", 12}.
+struct NumberedName {
+  std::string stem;
+  int number = 0;
+};
+/// None: `name` is not of that form.
+[[nodiscard]] std::optional<NumberedName> numbered_name(std::string_view name);
+
+/// Kubernetes made this pod.
+[[nodiscard]] bool in_kubernetes(const PodFacts& pod);
+
+/// The folder of a downward-API volume, by which manifests tell pods their labels.
+inline constexpr std::string_view kPodInfoFolder = "/etc/podinfo";
+/// Of its files `labels` and `annotations` (lines KEY="VALUE"): the first wins. Empty: none is
+/// there.
+[[nodiscard]] std::map<std::string, std::string, std::less<>> pod_labels(const PodFacts& pod);
+
+}  // namespace muster::launcher

@@ -1,0 +1,61 @@
+#include "launcher/contracts/read_contract.h"
+
+#include <utility>
+
+#include "base/text.h"
+#include "launcher/contracts/lws.h"
+#include "launcher/contracts/mpi_operator.h"
+#include "launcher/contracts/overlay.h"
+#include "launcher/contracts/trainer.h"
+#include "launcher/contracts/volcano.h"
+#include "mpi/launch/launch_env.h"
+
+namespace muster::launcher {
+
+namespace {
+
+// Set by an agent for each of its workers.
+constexpr std::string_view kWorkerVariable = "TORCHELASTIC_RUN_ID";
+
+// A worker inherits the variables of its pod, also those that tell what the pod is.
+bool is_worker(const Environment& environment) {
+  if (environment.has(kWorkerVariable)) return true;
+  for (const auto& [name, value] : environment.variables()) {
+    const mpi::RankVariable* row = mpi::find_rank_variable(name);
+    if (row != nullptr && row->family != "Slurm step") return true;
+  }
+  return false;
+}
+
+constexpr ContractRow kRows[] = {
+    {"mpi-operator", "mpi-operator", "K_MPI_JOB_ROLE", read_mpi_operator},
+    {"lws", "LeaderWorkerSet", "LWS_LEADER_ADDRESS, LWS_GROUP_SIZE and LWS_WORKER_INDEX", read_lws},
+    {"trainer", "Kubeflow Trainer, MPI",
+     "JOB_COMPLETION_INDEX, and the name JOB-launcher-0-0 or JOB-node-0-N", read_trainer_mpi},
+    {"volcano", "Volcano", "VC_<TASK>_HOSTS, or lists of hosts in /etc/volcano", read_volcano},
+};
+
+}  // namespace
+
+std::span<const ContractRow> contract_rows() { return kRows; }
+
+Result<std::optional<Contract>> read_contract(const PodFacts& pod, std::string_view wanted) {
+  if (is_worker(pod.environment)) return std::optional<Contract>();
+  std::vector<std::string> marks;
+  for (const ContractRow& row : kRows) {
+    if (wanted != "auto" && row.name != wanted) continue;
+    marks.emplace_back(row.marks);
+    auto contract = row.read(pod);
+    if (!contract) continue;
+    contract->name = row.name;
+    if (contract->recognised_by.empty()) contract->recognised_by = row.marks;
+    add_overlays(*contract, pod);
+    return contract;
+  }
+  if (wanted == "auto") return std::optional<Contract>();
+  return Error{
+      Code::kConfig, 0,
+      "this is no pod of " + std::string(wanted) + ": it has not " + join(marks, ", nor ")};
+}
+
+}  // namespace muster::launcher

@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "launcher/command_line/manifest_words.h"
 #include "launcher/command_line/unread_variables.h"
 #include "launcher/command_line/unsaid.h"
 #include "launcher/contracts/apply_contract.h"
@@ -159,18 +160,31 @@ Result<CommandLine> read(const Invocation& invocation, const Environment& enviro
   const std::string refusal =
       command_line.contract ? refuses_mpi(said_framework(*raw), *command_line.contract) : "";
   if (!refusal.empty()) command_line.contract.reset();
+  const RealFiles real_files;
+  const Files& files = pod != nullptr ? pod->files : real_files;
+  const auto manifest = manifest_of(*raw, files);
+  if (!manifest) return Error(manifest.error());
+  if (*manifest) raw = with_manifest_program(*std::move(raw), **manifest, command_line.contract);
+  if (!raw) return std::move(raw).error();
+  const ManifestOptions of_manifest = raw->manifest;
+  const GivenValue* const file = raw->find(flag::kFile);
+  const std::string file_name = file != nullptr ? file->text : "";
   raw = without_inner_launcher(*std::move(raw), environment, command_line.contract);
   if (!raw) return std::move(raw).error();
   if (!refusal.empty()) raw->warnings.push_back(refusal);
   for (std::string& line : unread_variables(environment)) raw->warnings.push_back(std::move(line));
   if (!raw->request) {
     warn_of_flags_behind(*raw);
-    warn_of_dollars(*raw);
+    if (!*manifest) warn_of_dollars(*raw);
   }
   if (command_line.contract) {
     if (raw->find(flag::kNprocPerNode) != nullptr) command_line.contract->says_slots = false;
     raw = apply_contract(*std::move(raw), *command_line.contract);
     if (!raw) return std::move(raw).error();
+  }
+  if (*manifest) {
+    raw->manifest = of_manifest;
+    raw = with_manifest_values(*std::move(raw), **manifest, file_name, command_line.contract);
   }
   if (pod != nullptr) raw = with_host_slots(*std::move(raw), *pod);
   if (raw->request) {

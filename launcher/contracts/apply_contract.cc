@@ -32,7 +32,9 @@ bool meets_otherwise(const RawFlags& raw) {
   return raw.find(flag::kHosts) != nullptr || (!backend.empty() && backend != "c10d");
 }
 
-void add(RawFlags& raw, const ContractValue& value) {
+}  // namespace
+
+void add_value(RawFlags& raw, const ContractValue& value) {
   const auto [entry, added] = raw.given.try_emplace(
       value.flag, GivenValue{value.text, SourceKind::kContract, value.source});
   GivenValue& given = entry->second;
@@ -44,8 +46,6 @@ void add(RawFlags& raw, const ContractValue& value) {
     given.source = value.source;
   }
 }
-
-}  // namespace
 
 Result<RawFlags> apply_contract(RawFlags raw, const Contract& contract) {
   const bool alone = is_alone(raw, contract);
@@ -62,7 +62,7 @@ Result<RawFlags> apply_contract(RawFlags raw, const Contract& contract) {
       raw.given.erase(flag);
   }
   for (const ContractValue& value : contract.values) {
-    if (!is_left_out(value.flag)) add(raw, value);
+    if (!is_left_out(value.flag)) add_value(raw, value);
   }
   raw.given[flag::kContract] = {std::string(contract.name), SourceKind::kContract,
                                 contract_source(contract, "by " + contract.recognised_by)};

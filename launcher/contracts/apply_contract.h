@@ -10,6 +10,9 @@
 
 namespace muster::launcher {
 
+/// Adds a value that nobody gave. What somebody gave otherwise counts, and is one warning with both.
+void add_value(RawFlags& raw, const ContractValue& value);
+
 /// Adds its values to flags that neither the command line nor a variable gave. A value that
 /// somebody gave otherwise is one warning with both. Of a job of one node nothing is said of where
 /// nodes meet. kConfig: a gap that they leave open.

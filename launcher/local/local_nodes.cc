@@ -85,13 +85,16 @@ Status LocalNodes::start_node(int node) {
   request.program = "/proc/self/exe";
   request.arguments = {"muster",
                        "run",
-                       fmt::format("--nnodes={}", options_.nodes),
                        "--rdzv-backend=c10d",
                        "--contract=none",
                        fmt::format("--rdzv-id=local-{}", port_),
                        "--rdzv-endpoint=" + endpoints(),
                        "--local-addr=" + host_of(node),
                        fmt::format("--node-name=node-{}", node)};
+  if (options_.says_nodes) request.arguments.push_back(fmt::format("--nnodes={}", options_.nodes));
+  if (!options_.file.empty())  // which of its containers runs is a matter of the rank
+    request.arguments.insert(request.arguments.end(),
+                             {"--file=" + options_.file, fmt::format("--node-rank={}", node - 1)});
   if (!options_.run_dir.empty())
     request.arguments.push_back(fmt::format("--run-dir={}/node-{}", options_.run_dir, node));
   if (options_.spares > 0 && !environment_.has("MUSTER_SPARES"))

@@ -35,6 +35,8 @@ struct LocalOptions {
   std::vector<Fault> faults;
   bool calls_nodes = false;        ///< by `muster rsh`, as MPI jobs do
   std::string run_dir;             ///< with a folder for each node; "" = none
+  std::string file;                ///< a manifest; "" = none
+  bool says_nodes = true;          ///< --nodes is given, or there is no manifest that says it
   std::vector<std::string> words;  ///< for muster run
 };
 

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "launcher/command_line/command_line.h"
 #include "launcher/local/local_nodes.h"
+#include "launcher/manifest/workload.h"
 #include "launcher/options/flag_search.h"
 #include "launcher/options/job_setup.h"
 #include "launcher/options/option_values.h"
@@ -24,10 +25,13 @@ namespace {
 
 constexpr const char* kHelp =
     "usage: muster local --nodes N [--chaos FAULTS] [flags of muster run] [--] SCRIPT|PROGRAM ...\n"
+    "       muster local -f FILE [--nodes N] [flags of muster run] [-- SCRIPT|PROGRAM ...]\n"
     "\n"
     "Runs a job of N nodes on this machine: N agents on 127.0.1.1, 127.0.1.2, ...\n"
     "\n"
     "  --nodes N         how many agents to start\n"
+    "  -f, --file FILE   a manifest (TrainingRuntime, JobSet, Job, PyTorchJob, MPIJob, TrainJob),\n"
+    "                    which says the nodes, the flags and the program that are not given\n"
     "  --chaos FAULTS    what to do to them, between commas, each WHAT@WHEN\n"
     "\n"
     "`--nnodes MIN:MAX` lets the job go on with fewer nodes and take in more; without it all N\n"
@@ -106,10 +110,36 @@ Status note(RunFlags& flags, const std::string& name, const std::string& value) 
   return {};
 }
 
-bool is_run_dir(const std::string& name) {
-  const FlagRow* row =
-      name.starts_with("--") ? find_flag(name.substr(2), Dialect::kMuster) : nullptr;
-  return row != nullptr && row->flag() == flag::kRunDir;
+bool is_flag(const std::string& name, Flag flag) {
+  const bool is_long = name.starts_with("--");
+  const FlagRow* row = is_long            ? find_flag(name.substr(2), Dialect::kMuster)
+                       : name.size() == 2 ? find_letter(name[1], Dialect::kMuster)
+                                          : nullptr;
+  return row != nullptr && row->flag() == flag;
+}
+
+// What the manifest says that matters here, where the user does not say it.
+Status read_manifest(LocalOptions& options, RunFlags& flags) {
+  const RealFiles files;
+  const auto text = files.read(options.file);
+  if (!text) return Error(text.error());
+  const auto workload = read_workload(*text);
+  if (!workload) return Error(workload.error()).with_context(options.file);
+  options.says_nodes = options.nodes > 0;
+  if (options.nodes == 0) options.nodes = node_count(*workload);
+  if (options.nodes > kMaxLocalNodes) {
+    return usage(fmt::format("{} asks for {} nodes: --nodes says how many to run here, at most {}",
+                             options.file, options.nodes, kMaxLocalNodes));
+  }
+  for (const ManifestValue& value : workload->values) {
+    if (value.flag == flag::kFramework && value.text == "mpi") flags.calls_nodes = true;
+    if (value.flag != flag::kNnodes || flags.nodes.max != 0) continue;
+    const auto range = parse_node_range(value.text);
+    if (!range || options.nodes < range->min || options.nodes > range->max) continue;
+    flags.nodes = *range;
+    options.says_nodes = false;
+  }
+  return {};
 }
 
 // The same from the environment, where each flag has a variable.
@@ -161,14 +191,19 @@ Result<LocalOptions> parse(const std::vector<std::string>& words) {
     if (name == "--nodes") MUSTER_RETURN_IF_ERROR(set_nodes(options, value));
     if (name == "--chaos") chaos = value;
     MUSTER_RETURN_IF_ERROR(note(flags, name, value));
-    if (is_run_dir(name)) {  // each node is told another folder
+    if (is_flag(name, flag::kRunDir)) {  // each node is told another folder
       options.run_dir = value;
+      ours = true;
+    }
+    if (is_flag(name, flag::kFile)) {
+      options.file = value;
       ours = true;
     }
     if (!ours) options.words.insert(options.words.end(), &word, &word + taken);
     next += taken;
   }
   if (options.help) return options;
+  if (!options.file.empty()) MUSTER_RETURN_IF_ERROR(read_manifest(options, flags));
   if (options.nodes == 0) return usage("--nodes N says how many nodes to run");
   auto faults = parse_chaos(chaos, options.nodes);
   if (!faults) return std::move(faults).error();
@@ -211,13 +246,11 @@ Status check_partitions(const LocalOptions& options) {
 Result<std::optional<std::string>> check_words(const LocalOptions& options,
                                                const Environment& environment) {
   MUSTER_RETURN_IF_ERROR(check_partitions(options));
-  std::vector<std::string> words{fmt::format("--nnodes={}", options.nodes),
-                                 "--contract=none",
-                                 "--rdzv-backend=c10d",
-                                 "--rdzv-id=local",
-                                 "--rdzv-endpoint=127.0.1.1:29400",
-                                 "--local-addr=127.0.1.1",
-                                 "--node-name=node-1"};
+  std::vector<std::string> words{"--contract=none",        "--rdzv-backend=c10d",
+                                 "--rdzv-id=local",        "--rdzv-endpoint=127.0.1.1:29400",
+                                 "--local-addr=127.0.1.1", "--node-name=node-1"};
+  if (options.says_nodes) words.push_back(fmt::format("--nnodes={}", options.nodes));
+  if (!options.file.empty()) words.push_back("--file=" + options.file);
   words.insert(words.end(), options.words.begin(), options.words.end());
   auto command_line = read_command_line({Personality::kMuster, "muster", words}, environment, {});
   if (!command_line) return std::move(command_line).error();

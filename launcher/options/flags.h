@@ -26,6 +26,12 @@ struct GivenValue {
   std::string source;  ///< "command line", the variable's name, the inner launcher's, a contract's
 };
 
+/// What a manifest says of how its containers run (launcher/manifest).
+struct ManifestOptions {
+  bool names_address = false;    ///< $MASTER_ADDR and $MASTER_PORT in its words are rank 0's
+  std::string working_dir = {};  ///< "" = ours
+};
+
 /// --help, --version, --print-completion.
 struct FlagRequest {
   Flag flag = flag::kHelp;
@@ -46,6 +52,7 @@ struct RawFlags {
   std::string torchrun_path;
   /// What an inner launcher would have added for the workers.
   std::vector<std::pair<std::string, std::string>> environment = {};
+  ManifestOptions manifest = {};
   std::vector<std::string> warnings;
 
   [[nodiscard]] const GivenValue* find(Flag flag) const;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "launcher/options/flags.h"
 #include "launcher/options/framework_options.h"
 #include "launcher/options/node_options.h"
 #include "launcher/output/stream_mode.h"
@@ -119,6 +120,7 @@ struct Options {
   bool virtual_local_rank = false;
   FabricOptions fabric;
   FrameworkOptions framework;
+  ManifestOptions manifest;
   bool explain = false;
   std::vector<ExplainedOption> explained;  ///< every flag, in the order of the flag table
   std::vector<std::string> warnings;  ///< accepted but without effect, one line each, for the log

@@ -24,6 +24,13 @@ constexpr FlagRow kProgramRows[] = {
     {.name = "run-path",
      .kind = FlagKind::kSwitch,
      .help = "run the script with runpy.run_path; beats --no-python and --module"},
+    {.name = "file",
+     .origin = Origin::kMuster,
+     .letter = 'f',
+     .placeholder = "FILE",
+     .into = checked<as_text>,
+     .help = "what a manifest asks for stands for flags that are not given, and for the program: a "
+             "TrainingRuntime, JobSet, Job, PyTorchJob, MPIJob or TrainJob"},
     {.name = "use-env",
      .kind = FlagKind::kSwitch,
      .origin = Origin::kLaunch,
@@ -126,6 +133,7 @@ void check_program(FlagReader& flags, Options& options) {
   options.interpreter = raw.interpreter;
   options.torchrun_path = raw.torchrun_path;
   options.environment = raw.environment;
+  options.manifest = raw.manifest;
   options.launch_py = flags.dialect() == Dialect::kLaunch && !flags.is_on(flag::kUseEnv);
   const bool module = flags.is_on(flag::kModule);
   const bool no_python = flags.is_on(flag::kNoPython);

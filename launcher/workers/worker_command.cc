@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <utility>
 
 #include "base/process.h"
@@ -42,6 +43,14 @@ std::string_view leading_name(std::string_view text) {
   if (text.empty() || !begins_name(text.front())) return {};
   const auto* const end = std::find_if_not(text.begin(), text.end(), continues_name);
   return text.substr(0, static_cast<size_t>(end - text.begin()));
+}
+
+std::optional<std::string> value_of(std::string_view name, const WordNames& names) {
+  if (name == "local_rank") return std::to_string(names.local_rank);
+  if (names.master_addr.empty()) return std::nullopt;
+  if (name == "MASTER_ADDR") return names.master_addr;
+  if (name == "MASTER_PORT") return std::to_string(names.master_port);
+  return std::nullopt;
 }
 
 /// python3 or python in `folder`; "" = neither.
@@ -108,10 +117,10 @@ std::vector<std::string> leading_words(const Options& options, EntryKind entry,
 
 }  // namespace
 
-std::vector<std::string> WorkerCommand::arguments(int local_rank) const {
+std::vector<std::string> WorkerCommand::arguments(const WordNames& names) const {
   std::vector<std::string> result = words;
   for (size_t i = 1; i < result.size(); ++i) {
-    result[i] = substitute_local_rank(result[i], local_rank);
+    result[i] = substitute_names(result[i], names);
   }
   return result;
 }
@@ -143,7 +152,7 @@ std::string command_without_arguments(const WorkerCommand& command, const Option
 // A rank of "train_${local_rank}.py" has a script of its own; the first one's stands for all.
 Status check_script(const Options& options, const Files& files) {
   const bool by_path = options.entry == EntryKind::kScript || options.entry == EntryKind::kRunPath;
-  const std::string path = substitute_local_rank(options.program, 0);
+  const std::string path = substitute_names(options.program, {});
   if (!by_path || path == kStandardInput || files.exists(path)) return {};
   const std::string whole = absolute_path(path).value_or(path);
   if (const Status tried = files.check_executable(path); !tried && tried.error().os_errno == EACCES)
@@ -171,7 +180,7 @@ Status check_python_module(const WorkerCommand& command, const Options& options,
   return Error{Code::kConfig, 0, command.program + " has no module " + module};
 }
 
-std::string substitute_local_rank(std::string_view text, int local_rank) {
+std::string substitute_names(std::string_view text, const WordNames& names) {
   std::string result;
   while (!text.empty()) {
     const size_t dollar = std::min(text.find('$'), text.size());
@@ -182,8 +191,9 @@ std::string substitute_local_rank(std::string_view text, int local_rank) {
     const std::string_view name = leading_name(text.substr(braced ? 2 : 1));
     const size_t length = name.size() + (braced ? 3 : 1);  // "${name}" or "$name"
     const bool closed = !braced || text.substr(0, length).ends_with('}');
-    if (name == "local_rank" && closed) {
-      result += std::to_string(local_rank);
+    const auto value = closed ? value_of(name, names) : std::nullopt;
+    if (value) {
+      result += *value;
       text.remove_prefix(length);
     } else {
       result += '$';

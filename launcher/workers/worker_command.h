@@ -13,12 +13,19 @@
 
 namespace muster::launcher {
 
+/// What $name and ${name} stand for in the words of a command.
+struct WordNames {
+  int local_rank = 0;            ///< $local_rank
+  std::string master_addr = {};  ///< $MASTER_ADDR, in words of a manifest; "" = it stays
+  int master_port = 0;           ///< $MASTER_PORT, the same
+};
+
 /// One command for all local ranks of a node.
 struct WorkerCommand {
   std::string program;             ///< path for exec
   std::vector<std::string> words;  ///< argv, before substitution
-  /// argv of one worker: in every word but the first, ${local_rank} and $local_rank are replaced.
-  [[nodiscard]] std::vector<std::string> arguments(int local_rank) const;
+  /// argv of one worker: the names are replaced in every word but the first.
+  [[nodiscard]] std::vector<std::string> arguments(const WordNames& names) const;
 };
 
 /// `<interpreter> -u script args`, `-u -m module args`, the bare program, or an interpreter that
@@ -47,8 +54,8 @@ Status check_script(const Options& options, const Files& files);
 Status check_python_module(const WorkerCommand& command, const Options& options,
                            const Environment& environment, const std::string& module);
 
-/// Python's string.Template.safe_substitute with the one name local_rank: "$$" becomes "$", other
-/// names and stray '$' stay. Source: string.Template, Python 3.13; checked against torchrun 2.13.
-[[nodiscard]] std::string substitute_local_rank(std::string_view text, int local_rank);
+/// Python's string.Template.safe_substitute with these names: "$$" becomes "$", other names and
+/// stray '$' stay. Source: string.Template, Python 3.13; checked against torchrun 2.13.
+[[nodiscard]] std::string substitute_names(std::string_view text, const WordNames& names);
 
 }  // namespace muster::launcher

@@ -238,7 +238,13 @@ Result<WorkerStart> WorkerPlan::start(int local_rank, const ChildStreams& stream
   if (!planned) return std::move(planned).error();
   WorkerStart worker{.request = common_request(streams), .environment = std::move(*planned)};
   worker.request.program = command_.program;
-  worker.request.arguments = command_.arguments(local_rank);
+  WordNames names{.local_rank = local_rank};
+  if (context_->options.manifest.names_address) {
+    const RoundFacts round = facts(local_rank);
+    names.master_addr = round.master_addr;
+    names.master_port = round.master_port;
+  }
+  worker.request.arguments = command_.arguments(names);
   if (!bindings_.empty()) worker.request.cpus = bindings_[static_cast<size_t>(local_rank)];
   return worker;
 }

@@ -51,10 +51,10 @@ TEST(WorkerCommand, ScriptsAndModulesRunUnbuffered) {
                                           environment_of({}), files);
   ASSERT_TRUE(script);
   EXPECT_EQ(script->program, "/usr/bin/python3");
-  EXPECT_EQ(script->arguments(0), (Words{"/usr/bin/python3", "-u", "s.py", "--lr", "1"}));
+  EXPECT_EQ(script->arguments({0}), (Words{"/usr/bin/python3", "-u", "s.py", "--lr", "1"}));
   const auto module = plan_worker_command(options_for(EntryKind::kModule, "pkg.mod", {"x"}),
                                           environment_of({}), files);
-  EXPECT_EQ(module->arguments(0), (Words{"/usr/bin/python3", "-u", "-m", "pkg.mod", "x"}));
+  EXPECT_EQ(module->arguments({0}), (Words{"/usr/bin/python3", "-u", "-m", "pkg.mod", "x"}));
 }
 
 TEST(WorkerCommand, ProgramsRunAsTheyAre) {
@@ -63,7 +63,7 @@ TEST(WorkerCommand, ProgramsRunAsTheyAre) {
                                            environment_of({}), files);
   ASSERT_TRUE(command);
   EXPECT_EQ(command->program, "/usr/bin/tool");
-  EXPECT_EQ(command->arguments(0), (Words{"tool", "-c", "a b"}));
+  EXPECT_EQ(command->arguments({0}), (Words{"tool", "-c", "a b"}));
 }
 
 TEST(WorkerCommand, AFolderThatPythonRunsIsAScriptUnlessAProgramHasItsName) {
@@ -74,7 +74,7 @@ TEST(WorkerCommand, AFolderThatPythonRunsIsAScriptUnlessAProgramHasItsName) {
   const auto words_of = [&files](const std::string& name) {
     const auto command = plan_worker_command(options_for(EntryKind::kProgram, name, {"x"}),
                                              environment_of({}), files);
-    return command ? command->arguments(0) : Words{command.error().text};
+    return command ? command->arguments({0}) : Words{command.error().text};
   };
   EXPECT_EQ(words_of("/pkg"), (Words{"/usr/bin/python3", "-u", "/pkg", "x"}));
   EXPECT_EQ(words_of("pkg"), (Words{"/usr/bin/python3", "-u", "pkg", "x"}));
@@ -87,7 +87,7 @@ TEST(WorkerCommand, RunPathCallsRunpyWithTheScriptAsFirstArgument) {
   const auto command = plan_worker_command(options_for(EntryKind::kRunPath, "/a/s.py", {"x"}),
                                            environment_of({}), files);
   ASSERT_TRUE(command);
-  const Words words = command->arguments(0);
+  const Words words = command->arguments({0});
   ASSERT_EQ(words.size(), 6U);
   EXPECT_EQ(words[2], "-c");
   EXPECT_NE(words[3].find("runpy.run_path(sys.argv[0], run_name='__main__')"), std::string::npos);
@@ -101,14 +101,14 @@ TEST(WorkerCommand, TheLocalRankIsPutInEveryWordButTheFirst) {
                                                        {"${local_rank}", "--dev=cuda:$local_rank"}),
                                            environment_of({}), files);
   ASSERT_TRUE(command);
-  EXPECT_EQ(command->arguments(11),
+  EXPECT_EQ(command->arguments({11}),
             (Words{"/usr/bin/python3", "-u", "s11.py", "11", "--dev=cuda:11"}));
   FakeFiles odd;
   odd.add_executable("/bin/$$");
   const auto program =
       plan_worker_command(options_for(EntryKind::kProgram, "$$", {"$$"}), environment_of({}), odd);
   ASSERT_TRUE(program);
-  EXPECT_EQ(program->arguments(0), (Words{"$$", "$"}));
+  EXPECT_EQ(program->arguments({0}), (Words{"$$", "$"}));
 }
 
 TEST(WorkerCommand, SubstitutionIsPythonsSafeSubstitute) {
@@ -139,7 +139,7 @@ TEST(WorkerCommand, SubstitutionIsPythonsSafeSubstitute) {
       {"$local_rank\xc3\xa9", "3\xc3\xa9"},
   };
   for (const auto& [text, expected] : cases) {
-    EXPECT_EQ(substitute_local_rank(text, 3), expected) << text;
+    EXPECT_EQ(substitute_names(text, {3}), expected) << text;
   }
 }
 
@@ -149,7 +149,7 @@ TEST(WorkerCommand, TheOldLauncherPassesTheLocalRankBeforeTheArguments) {
   options.launch_py = true;
   const auto command = plan_worker_command(options, environment_of({}), files);
   ASSERT_TRUE(command);
-  EXPECT_EQ(command->arguments(2),
+  EXPECT_EQ(command->arguments({2}),
             (Words{"/usr/bin/python3", "-u", "s.py", "--local-rank=2", "--lr", "1"}));
 }
 

@@ -1,0 +1,174 @@
+#include "launcher/manifest/jobset.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "launcher/manifest/pod_template.h"
+
+namespace muster::launcher {
+
+namespace {
+
+constexpr int kMaxRestarts = 1'000'000;
+constexpr int kMaxSeconds = 86'400 * 7;
+
+struct Sizes {
+  std::optional<int> nodes;  // mlPolicy.numNodes
+  std::optional<int> least;  // of elasticPolicy
+  std::optional<int> most;
+};
+
+Result<Sizes> read_sizes(const Field& policy) {
+  const Field elastic = policy["torch"]["elasticPolicy"];
+  const auto nodes = policy["numNodes"].number(1, kMaxPods);
+  const auto least = elastic["minNodes"].number(1, kMaxPods);
+  const auto most = elastic["maxNodes"].number(1, kMaxPods);
+  for (const auto* number : {&nodes, &least, &most})
+    if (!*number) return Error(number->error());
+  if (elastic.is_there() && !(*least && *most))
+    return (*least ? elastic["maxNodes"] : elastic["minNodes"]).wrong("a number of nodes");
+  if (*least && **least > **most)
+    return elastic["minNodes"].wrong("at most maxNodes, which is " + std::to_string(**most));
+  if (*nodes && *least && (**nodes < **least || **nodes > **most))
+    return policy["numNodes"].wrong("between elasticPolicy's minNodes and maxNodes");
+  return Sizes{*nodes, *least, *most};
+}
+
+std::string text_of(const Sizes& sizes) {
+  if (sizes.least) return std::to_string(*sizes.least) + ":" + std::to_string(*sizes.most);
+  return sizes.nodes ? std::to_string(*sizes.nodes) : "";
+}
+
+// completions must equal parallelism; where one is left out Kubernetes takes the other, or 1.
+Result<std::optional<int>> pods_of(const Field& job) {
+  const auto parallelism = job["parallelism"].number(1, kMaxPods);
+  if (!parallelism) return parallelism;
+  auto completions = job["completions"].number(1, kMaxPods);
+  if (!completions || !*completions) return completions ? parallelism : completions;
+  if (*parallelism && **parallelism != **completions) {
+    return job["completions"].wrong(std::to_string(**parallelism) +
+                                    ", as parallelism is: all pods are nodes of one job");
+  }
+  return completions;
+}
+
+bool is_launcher(const std::string& name) { return name == "launcher" || name == "mpi-launcher"; }
+bool leads(const Replica& replica) {
+  return is_launcher(replica.name) || replica.name == "master" || replica.name == "coordinator";
+}
+
+/// `sizes`: of the policy above, which wins over what is left out here.
+Status read_replicas(const Field& spec, const Sizes& sizes, Workload& workload) {
+  const Field jobs = spec["replicatedJobs"];
+  const auto items = jobs.items();
+  if (!items) return Error(items.error());
+  if (items->empty()) return Error{Code::kUsage, 0, jobs.path() + ": there must be one"};
+  workload.nodes_path = jobs.path();
+  for (const Field& item : *items) {
+    const auto name = item["name"].text();
+    const auto replicas = item["replicas"].number(1, kMaxPods);
+    const Field job = item["template"]["spec"];
+    const auto pods = pods_of(job);
+    if (!name || !replicas || !pods)
+      return Error(!name ? name.error() : !replicas ? replicas.error() : pods.error());
+    const bool starts = is_launcher(name->value_or(""));
+    // The policy's number is that of the pods that train.
+    const int own = pods->value_or(starts ? 1 : sizes.nodes.value_or(sizes.least.value_or(1)));
+    const bool differs =
+        *pods && sizes.nodes && !starts && items->size() <= 2 && **pods != *sizes.nodes;
+    if (differs && !(workload.has_launcher && items->size() == 1)) {
+      return job["parallelism"].wrong(std::to_string(*sizes.nodes) + ", as mlPolicy.numNodes is");
+    }
+    auto replica =
+        read_pod(job["template"], name->value_or(""), own * replicas->value_or(1), text_of(sizes));
+    if (!replica) return std::move(replica).error();
+    workload.replicas.push_back(*std::move(replica));
+  }
+  std::stable_partition(workload.replicas.begin(), workload.replicas.end(), leads);
+  return {};
+}
+
+Status add_policy(const Field& policy, Workload& workload) {
+  const Field mpi = policy["mpi"];
+  const Field elastic = policy["torch"]["elasticPolicy"];
+  const auto restarts = elastic["maxRestarts"].number(0, kMaxRestarts);
+  if (!restarts) return Error(restarts.error());
+  if (*restarts)
+    workload.values.push_back(
+        {flag::kMaxRestarts, std::to_string(**restarts), elastic["maxRestarts"].path()});
+  if (!mpi.is_there()) return {};
+  workload.values.push_back({flag::kFramework, "mpi", mpi.path()});
+  return add_mpi(workload, mpi["mpiImplementation"]);
+}
+
+Status add_join_timeout(const Field& group, Workload& workload) {
+  const Field timeout = group["coscheduling"]["scheduleTimeoutSeconds"];
+  const auto seconds = timeout.number(1, kMaxSeconds);
+  if (!seconds) return Error(seconds.error());
+  if (*seconds)
+    workload.values.push_back(
+        {flag::kRdzvConf, "join_timeout=" + std::to_string(**seconds), timeout.path()});
+  return {};
+}
+
+Field template_of(const Field& jobs, const std::string& name) {
+  const auto items = jobs.items();
+  for (const Field& item : items ? *items : std::vector<Field>())
+    if (item["name"].text().value_or(std::nullopt) == name)
+      return item["template"]["spec"]["template"];
+  return {nullptr, jobs.path()};
+}
+
+// A launcher of MPI has no ranks unless it says so.
+void settle_launcher(Workload& workload, bool launcher_has_ranks) {
+  workload.has_launcher = workload.replicas.size() > 1 &&
+                          is_launcher(workload.replicas.front().name) && !launcher_has_ranks;
+}
+
+}  // namespace
+
+Status read_training_runtime(const Field& document, Workload& workload) {
+  const Field spec = document["spec"];
+  const Field policy = spec["mlPolicy"];
+  const auto sizes = read_sizes(policy);
+  if (!sizes) return Error(sizes.error());
+  const auto launcher_has_ranks = policy["mpi"]["runLauncherAsNode"].boolean();
+  if (!launcher_has_ranks) return Error(launcher_has_ranks.error());
+  MUSTER_RETURN_IF_ERROR(read_replicas(spec["template"]["spec"], *sizes, workload));
+  settle_launcher(workload, launcher_has_ranks->value_or(false));
+  if (sizes->nodes) workload.nodes_path = policy["numNodes"].path();
+  if (!launcher_has_ranks->value_or(false))
+    workload.nodes = sizes->nodes.value_or(sizes->least.value_or(0));
+  if (sizes->least)
+    workload.values.push_back(
+        {flag::kNnodes, text_of(*sizes), policy["torch"]["elasticPolicy"].path()});
+  MUSTER_RETURN_IF_ERROR(add_policy(policy, workload));
+  MUSTER_RETURN_IF_ERROR(add_join_timeout(spec["podGroupPolicy"], workload));
+  const Field jobs = spec["template"]["spec"]["replicatedJobs"];
+  const Field count = policy["mpi"].is_there() ? policy["mpi"]["numProcPerNode"]
+                                               : policy["torch"]["numProcPerNode"];
+  return add_pods_workers(workload, count, template_of(jobs, workload.replicas.back().name));
+}
+
+Status read_jobset(const Field& document, Workload& workload) {
+  const Field spec = document["spec"];
+  MUSTER_RETURN_IF_ERROR(read_replicas(spec, {}, workload));
+  settle_launcher(workload, false);
+  return add_pods_workers(workload, {nullptr, ""},
+                          template_of(spec["replicatedJobs"], workload.replicas.back().name));
+}
+
+Status read_indexed_job(const Field& document, Workload& workload) {
+  const Field spec = document["spec"];
+  const auto pods = pods_of(spec);
+  if (!pods) return Error(pods.error());
+  auto replica = read_pod(spec["template"], workload.name, pods->value_or(1),
+                          std::to_string(pods->value_or(1)));
+  if (!replica) return std::move(replica).error();
+  workload.replicas.push_back(*std::move(replica));
+  workload.nodes_path = spec["completions"].path();
+  return add_pods_workers(workload, {nullptr, ""}, spec["template"]);
+}
+
+}  // namespace muster::launcher

@@ -1,0 +1,159 @@
+#include "launcher/manifest/pod_template.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/text.h"
+
+namespace muster::launcher {
+
+namespace {
+
+constexpr std::string_view kImplementations[] = {"OpenMPI", "Intel", "MPICH"};
+constexpr std::string_view kGpus[] = {"nvidia.com/gpu", "amd.com/gpu"};
+// Beyond that it is a mistake: no machine has as many.
+constexpr int kMaxWorkers = 1024;
+
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+std::optional<std::string> value_of(const Variables& variables, std::string_view name) {
+  const auto found = std::ranges::find(variables, name, &Variables::value_type::first);
+  return found == variables.end() ? std::nullopt : std::optional(found->second);
+}
+
+// $(NAME) of a variable, $$ for $. Source: Kubernetes, third_party/forked/golang/expansion.
+std::string expand(std::string_view text, const Variables& variables) {
+  std::string expanded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool doubled = text.substr(i).starts_with("$$");
+    const size_t end = text.substr(i).starts_with("$(") ? text.find(')', i) : text.npos;
+    if (doubled) {
+      expanded += '$';
+      ++i;
+    } else if (end != text.npos) {
+      const auto value = value_of(variables, text.substr(i + 2, end - i - 2));
+      expanded += value ? *value : std::string(text.substr(i, end + 1 - i));
+      i = end;
+    } else {
+      expanded += text[i];
+    }
+  }
+  return expanded;
+}
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+Result<Variables> read_environment(const Field& container) {
+  Variables variables;
+  const auto items = container["env"].items();
+  if (!items) return Error(items.error());
+  for (const Field& item : *items) {
+    const auto name = item["name"].text();
+    if (!name) return Error(name.error());
+    if (!*name) return item["name"].wrong("the name of a variable");
+    const auto value = item["value"].text();
+    if (!value) return Error(value.error());
+    if (item["valueFrom"].is_there()) continue;  // of a cluster that is not here
+    variables.emplace_back(**name, expand(value->value_or(""), variables));
+  }
+  return variables;
+}
+
+Result<int> whole_number_of(const Field& resources, std::string_view name) {
+  for (const char* list : {"limits", "requests"}) {
+    const Field field = resources[list][name];
+    const auto text = field.text();
+    if (!text) return Error(text.error());
+    if (!*text) continue;
+    const auto number = parse_number(**text);
+    if (number && *number >= 0) return static_cast<int>(std::min<double>(*number, kMaxWorkers));
+    if (name == "cpu") return 0;  // 500m, half a CPU, is no worker
+    return field.wrong("a number of devices");
+  }
+  return 0;
+}
+
+}  // namespace
+
+Result<Field> training_container(const Field& pod) {
+  const Field containers = pod["spec"]["containers"];
+  const auto items = containers.items();
+  if (!items) return Error(items.error());
+  if (items->empty())
+    return Error{Code::kUsage, 0, containers.path() + ": there must be a container"};
+  return items->front();
+}
+
+Result<Replica> read_container(const Field& container, std::string name, int pods,
+                               const std::string& nodes) {
+  auto variables = read_environment(container);
+  if (!variables) return std::move(variables).error();
+  Replica replica{.name = std::move(name), .path = container.path(), .pods = pods};
+  for (const char* list : {"command", "args"}) {
+    auto words = container[list].words();
+    if (!words) return std::move(words).error();
+    for (const std::string& word : *words) {
+      std::string expanded = expand(word, *variables);
+      replace_all(expanded, "${NUM_NODES}", nodes);
+      replace_all(expanded, "$NUM_NODES", nodes);
+      replica.words.push_back(std::move(expanded));
+    }
+  }
+  const auto folder = container["workingDir"].text();
+  if (!folder) return Error(folder.error());
+  replica.working_dir = folder->value_or("");
+  replica.environment = *std::move(variables);
+  return replica;
+}
+
+Result<Replica> read_pod(const Field& pod, std::string name, int pods, const std::string& nodes) {
+  const auto container = training_container(pod);
+  if (!container) return Error(container.error());
+  return read_container(*container, std::move(name), pods, nodes);
+}
+
+Status add_worker_count(Workload& workload, const Field& count, const Field& resources) {
+  const auto text = count.text();
+  if (!text) return Error(text.error());
+  int gpus = 0;
+  for (const std::string_view name : kGpus) {
+    const auto number = whole_number_of(resources, name);
+    if (!number) return Error(number.error());
+    gpus = std::max(gpus, *number);
+  }
+  const auto cpus = whole_number_of(resources, "cpu");
+  if (!cpus) return Error(cpus.error());
+  std::string workers = text->value_or("auto");
+  if (workers == "auto") {
+    const int known = gpus > 0 ? gpus : *cpus;
+    if (known == 0 && !count.is_there()) return {};
+    if (known > 0) workers = std::to_string(known);
+  } else if (workers == "gpu") {
+    if (gpus == 0) return count.wrong("auto, cpu or a number: the pod asks for no GPU");
+    workers = std::to_string(gpus);
+  } else if (workers != "cpu" && !count.number(1, kMaxWorkers)) {
+    return count.wrong("auto, cpu, gpu or a number from 1 to " + std::to_string(kMaxWorkers));
+  }
+  const std::string& path = count.is_there() ? count.path() : resources.path();
+  workload.values.push_back({flag::kNprocPerNode, workers, path});
+  return {};
+}
+
+Status add_pods_workers(Workload& workload, const Field& count, const Field& pod) {
+  const auto container = training_container(pod);
+  if (!container) return Error(container.error());
+  return add_worker_count(workload, count, (*container)["resources"]);
+}
+
+Status add_mpi(Workload& workload, const Field& implementation) {
+  const auto name = implementation.one_of(kImplementations);
+  if (!name) return Error(name.error());
+  if (*name) workload.values.push_back({flag::kMpi, to_lower(**name), implementation.path()});
+  return {};
+}
+
+}  // namespace muster::launcher

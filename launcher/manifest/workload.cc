@@ -1,0 +1,86 @@
+#include "launcher/manifest/workload.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "launcher/manifest/jobset.h"
+#include "launcher/manifest/kubeflow_jobs.h"
+#include "launcher/manifest/yaml_reader.h"
+
+namespace muster::launcher {
+
+namespace {
+
+struct Kind {
+  std::string_view kind;
+  std::string_view group;  // of apiVersion, without the version
+  Status (*read)(const Field& document, Workload& workload);
+};
+
+constexpr Kind kKinds[] = {
+    {"TrainingRuntime", "ome.io", read_training_runtime},
+    {"ClusterTrainingRuntime", "ome.io", read_training_runtime},
+    {"JobSet", "jobset.x-k8s.io", read_jobset},
+    {"Job", "batch", read_indexed_job},
+    {"PyTorchJob", "kubeflow.org", read_pytorch_job},
+    {"MPIJob", "kubeflow.org", read_mpi_job},
+    {"TrainJob", "trainer.kubeflow.org", read_train_job},
+};
+
+std::string names_of_kinds() {
+  std::vector<std::string> names;
+  for (const Kind& kind : kKinds) names.emplace_back(kind.kind);
+  return join(names, ", ");
+}
+
+void add_nodes(Workload& workload) {
+  const bool is_said = std::ranges::any_of(
+      workload.values, [](const ManifestValue& value) { return value.flag == flag::kNnodes; });
+  if (!is_said)
+    workload.values.push_back(
+        {flag::kNnodes, std::to_string(node_count(workload)), workload.nodes_path});
+}
+
+}  // namespace
+
+Result<Workload> read_workload(const std::string& text) {
+  const auto documents = read_yaml(text);
+  if (!documents) return Error(documents.error());
+  for (const nlohmann::json& value : *documents) {
+    const Field document(&value, "");
+    const auto kind = document["kind"].text();
+    const auto version = document["apiVersion"].text();
+    if (!kind || !version) return Error(kind ? version.error() : kind.error());
+    for (const Kind& known : kKinds) {
+      const bool is_it = *kind == known.kind && version->value_or("").starts_with(known.group);
+      if (!is_it) continue;
+      Workload workload{.kind = **kind};
+      const auto name = document["metadata"]["name"].text();
+      if (!name) return Error(name.error());
+      workload.name = name->value_or("");
+      MUSTER_RETURN_IF_ERROR(known.read(document, workload));
+      add_nodes(workload);
+      return workload;
+    }
+  }
+  return Error{Code::kUsage, 0, "kind: there must be one of " + names_of_kinds()};
+}
+
+int node_count(const Workload& workload) {
+  if (workload.nodes > 0) return workload.nodes;
+  int nodes = 0;
+  for (const Replica& replica : workload.replicas) nodes += replica.pods;
+  return workload.has_launcher ? nodes - workload.replicas.front().pods : nodes;
+}
+
+const Replica& replica_of(const Workload& workload, int node_rank) {
+  int rest = node_rank;
+  for (size_t i = workload.has_launcher ? 1 : 0; i < workload.replicas.size(); ++i) {
+    rest -= workload.replicas[i].pods;
+    if (rest < 0) return workload.replicas[i];
+  }
+  return workload.replicas.back();
+}
+
+}  // namespace muster::launcher

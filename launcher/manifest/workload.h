@@ -1,0 +1,52 @@
+// Workload: what a manifest asks for, whatever its kind. Its readers are one file per family of
+// kinds; `muster local -f` runs it.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "launcher/options/flag.h"
+
+namespace muster::launcher {
+
+/// A flag of `muster run` that a field stands for.
+struct ManifestValue {
+  Flag flag;
+  std::string text;
+  std::string path;  ///< "spec.mlPolicy.numNodes"
+};
+
+/// Pods that are alike.
+struct Replica {
+  std::string name;  ///< "worker"
+  std::string path;  ///< of its pod's template
+  int pods = 1;
+  std::vector<std::string> words = {};  ///< command and arguments; empty = the image's own
+  std::vector<std::pair<std::string, std::string>> environment = {};  ///< those with a value
+  std::string working_dir = {};                                       ///< "" = the image's own
+};
+
+struct Workload {
+  std::string kind;  ///< "TrainingRuntime"
+  std::string name = {};
+  int nodes = 0;                ///< to begin with; 0 = as many as there are in `replicas`
+  std::string nodes_path = {};  ///< of the field that says it
+  std::vector<ManifestValue> values = {};
+  /// In the order of their ranks. With a launcher that has no ranks of its own: it comes first, and
+  /// its one pod is no node.
+  std::vector<Replica> replicas = {};
+  bool has_launcher = false;
+};
+
+/// The workload of a file's text: the first document of a kind that is known. kUsage: there is
+/// none, or something in it is wrong, by its path and value. kLimit: too large.
+Result<Workload> read_workload(const std::string& text);
+
+/// How many nodes it begins with, > 0.
+[[nodiscard]] int node_count(const Workload& workload);
+/// The pods of which that node is one; the last for whoever comes later.
+[[nodiscard]] const Replica& replica_of(const Workload& workload, int node_rank);
+
+}  // namespace muster::launcher

@@ -1,0 +1,94 @@
+#include "launcher/manifest/yaml_reader.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/json.h"
+#include "base/text.h"
+
+namespace muster::launcher {
+
+namespace {
+
+using nlohmann::json;
+
+std::string place(const YAML::Mark& mark) {
+  return "line " + std::to_string(mark.line + 1) + ", column " + std::to_string(mark.column + 1);
+}
+
+/// Of one stream; bounded in what it makes.
+class Converter {
+ public:
+  Result<json> convert(const YAML::Node& node, int depth);
+
+ private:
+  Result<json> convert_map(const YAML::Node& node, int depth);
+  size_t nodes_ = 0;
+};
+
+// yaml-cpp's tag of what was written without quotes.
+bool is_plain(const YAML::Node& node) { return node.Tag() == "?"; }
+
+json scalar(const YAML::Node& node) {
+  const std::string& text = node.Scalar();
+  if (!is_plain(node)) return text;
+  if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL")
+    return nullptr;
+  const std::string word = to_lower(text);
+  if (word == "true" || word == "false") return word == "true";
+  if (const auto integer = parse_integer(text)) return *integer;
+  if (const auto number = parse_number(text)) return *number;
+  return text;
+}
+
+Result<json> Converter::convert(const YAML::Node& node, int depth) {
+  if (++nodes_ > kMaxYamlNodes || depth > kMaxJsonDepth)
+    return Error{Code::kLimit, 0, place(node.Mark()) + ": there is too much in it"};
+  if (node.IsMap()) return convert_map(node, depth);
+  if (node.IsScalar()) return scalar(node);
+  if (!node.IsSequence()) return json();
+  json list = json::array();
+  for (const YAML::Node& child : node) {
+    auto item = convert(child, depth + 1);
+    if (!item) return item;
+    list.push_back(*std::move(item));
+  }
+  return list;
+}
+
+Result<json> Converter::convert_map(const YAML::Node& node, int depth) {
+  json map = json::object();
+  for (const auto& entry : node) {
+    if (!entry.first.IsScalar())
+      return Error{Code::kUsage, 0, place(entry.first.Mark()) + ": a key must be a word"};
+    const std::string& key = entry.first.Scalar();
+    if (map.contains(key))
+      return Error{Code::kUsage, 0, place(entry.first.Mark()) + ": '" + key + "' is there twice"};
+    auto value = convert(entry.second, depth + 1);
+    if (!value) return value;
+    map[key] = *std::move(value);
+  }
+  return map;
+}
+
+}  // namespace
+
+Result<std::vector<json>> read_yaml(const std::string& text) {
+  if (text.size() > kMaxYamlBytes) return Error{Code::kLimit, 0, "more than 1 MiB"};
+  std::vector<json> documents;
+  try {
+    Converter converter;
+    for (const YAML::Node& node : YAML::LoadAll(text)) {
+      auto document = converter.convert(node, 0);
+      if (!document) return std::move(document).error();
+      if (!document->is_null()) documents.push_back(*std::move(document));
+    }
+  } catch (const YAML::Exception& exception) {
+    return Error{Code::kUsage, 0, place(exception.mark) + ": " + exception.msg};
+  }
+  return documents;
+}
+
+}  // namespace muster::launcher

@@ -94,8 +94,9 @@ Result<std::optional<Workload>> manifest_of(const RawFlags& raw, const Files& fi
 Result<RawFlags> with_manifest_program(RawFlags raw, const Workload& workload,
                                        const std::optional<Contract>& contract) {
   if (raw.program) return raw;
+  const bool starts_mpi = is_of_mpi(workload);  // a launcher's words are handed on as they are
   const Replica& replica =
-      is_of_mpi(workload) ? workload.replicas.front() : own_replica(raw, workload, contract);
+      starts_mpi ? workload.replicas.front() : own_replica(raw, workload, contract);
   const std::vector<std::string> words = without_places(replica.words);
   if (words.empty()) {
     return Error{Code::kUsage, 0,
@@ -106,7 +107,7 @@ Result<RawFlags> with_manifest_program(RawFlags raw, const Workload& workload,
   raw.program = words.front();
   raw.arguments.clear();
   for (auto word = words.begin() + 1; word != words.end(); ++word)
-    raw.arguments.push_back(escaped(*word));
+    raw.arguments.push_back(starts_mpi ? *word : escaped(*word));
   raw.manifest.names_address = std::ranges::any_of(words, names_address);
   return raw;
 }

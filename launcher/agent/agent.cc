@@ -176,6 +176,7 @@ Status Agent::open_desk() {
                       .tls = tls_.get(),
                       .answer = answer,
                       .status = [this] { return facts().status(); },
+                      .job = [this] { return context_.job; },
                       .command = [this](const auto& command,
                                         const std::string& by) { return obey(command, by); },
                       .changed = [] {},
@@ -191,6 +192,7 @@ NodeFacts Agent::facts() const {
     const std::string progress = context_.progress != nullptr ? context_.progress->json() : "";
     const std::string history = context_.timeline != nullptr ? context_.timeline->json() : "";
     return single_node_status({.run_id = context_.options.run_id,
+                               .job = context_.job,
                                .node = context_.node,
                                .address = store_->address(),
                                .workers = group_.plan().local_world_size(),

@@ -74,8 +74,7 @@ LeaderCore::LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& po
       policy_(policy),
       times_(lease_times(options.lease)),
       settings_(all_settings(options)),
-      name_(std::move(seed.name)),
-      leaders_(std::move(seed.leaders)),
+      names_{std::move(seed.name), std::move(seed.leaders)},
       own_(seed.incarnation),
       candidates_(seed.candidates),
       uncertain_(seed.uncertain),
@@ -131,9 +130,9 @@ void LeaderCore::hello(TimePoint now, LinkId link, const Hello& hello) {
   greeted_[link] = now;
   look_at_ = std::min(look_at_, now + times_.lease);
   voice_.put(leader_output::Send{
-      link, Welcome{kControlVersion, options_.run_id, options_.secured, term_, name_,
+      link, Welcome{kControlVersion, options_.run_id, options_.secured, term_, names_.node,
                     std::chrono::duration_cast<milliseconds>(options_.lease).count(),
-                    to_ms(now - began_), std::move(notice), own_, leaders_}});
+                    to_ms(now - began_), std::move(notice), own_, names_.leaders}});
 }
 
 void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
@@ -188,6 +187,7 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
     voice_.put(leader_output::CloseLink{*node.link(), "joined again"});
   }
   node.join = join;
+  names_.job.learn(join.job, newest_in(join));
   node.set_link(link);
   node.heard = now;
   node.greeted = node.in_touch = greeted;  // it came after our Welcome
@@ -300,7 +300,7 @@ void LeaderCore::resume(TimePoint now, LeaderNode& node) {
   newcomers_.push_back(node.incarnation());
   if (report && report->workers) {
     node.set_progress(NodeProgress::kEnding);
-    const std::string why = stop_text(*report, electorates_.latest, name_);
+    const std::string why = stop_text(*report, electorates_.latest, names_.node);
     if (knows && ending_.text.empty()) ending_.text = why;
     const auto grace = std::chrono::duration_cast<milliseconds>(
         report->intact ? options_.stop_grace : options_.lost_grace);

@@ -68,7 +68,7 @@ nlohmann::json node_status(const LeaderNode& node, TimePoint now, bool spare) {
 std::string LeaderCore::status_json(TimePoint now) const {
   nlohmann::json status;
   status["run_id"] = options_.run_id;
-  status["leader"] = name_;
+  status["leader"] = names_.node;
   status["term"] = term_;
   status["state"] = muster::rendezvous::to_string(state_);
   status["round"] = electorates_.latest.round;

@@ -125,6 +125,7 @@ void MemberCore::send_join(TimePoint now) {
   }
   join.budget = budget(now);
   join.size = size_;
+  join.job = assign_.job;
   join.failures = failures_.all;
   join.leader = leader_agent_;
   for (Failure& failure : join.failures) failure = aged(now, std::move(failure));

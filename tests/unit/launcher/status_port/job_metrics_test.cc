@@ -45,7 +45,7 @@ void expect_line(const std::string& text, const std::string& line) {
 TEST(JobMetricsTest, ALeaderTellsOfTheJobAndOfItsNode) {
   const std::string text = job_metrics(leader(), kPrometheusText);
   for (const char* line : {"muster_build_info{version=\"" MUSTER_VERSION "\"} 1",
-                           R"(muster_job_info{run_id="bert",node="node-0"} 1)",
+                           R"(muster_job_info{name="bert-7",run_id="bert",node="node-0"} 1)",
                            "muster_start_time_seconds 1795000000",
                            "muster_leader 1",
                            "muster_round 2",

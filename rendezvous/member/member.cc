@@ -30,7 +30,8 @@ int64_t to_ms(Duration duration) {
 }  // namespace
 
 MemberCore::MemberCore(TimePoint now, const JobOptions& options, MemberSetup setup)
-    : options_(options),
+    : beat_at_(now),
+      options_(options),
       times_(lease_times(options.lease)),
       setup_(std::move(setup)),
       beat_at_(now),
@@ -367,7 +368,10 @@ void Member::on_gone(TimePoint now, uint64_t round) {
 }
 void Member::on_progress(TimePoint now, uint64_t round, int64_t step) {
   core_->check_lease(now);
-  if (core_->current(round)) core_->step_ = std::max(core_->step_, step);
+  if (core_->current(round)) {
+    if (core_->step_ < 0) core_->beat_at_ = now;
+    core_->step_ = std::max(core_->step_, step);
+  }
   core_->advance(now);
 }
 void Member::on_contribution(TimePoint now, uint64_t round, uint64_t sequence, std::string bytes) {

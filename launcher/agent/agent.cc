@@ -309,6 +309,7 @@ void Agent::finish() {
   report.max_restarts = context_.options.max_restarts;
   report.verdict = end_words_.restart;
   report.log_dir = group_.log_dir();
+  report.first_rank = 0;
   if (!stop_.had_failed) report.stop_signal = stop_.signal;
   if (!end_words_.unfit.empty()) {
     report.end_reason = end_words_.unfit;

@@ -360,6 +360,7 @@ RunReport NodeAgent::report() const {
   const bool marked = has_many_nodes(context_.options) && context_.options.log_format != "json";
   if (marked) report.mark = "[" + context_.node + "] ";
   report.log_dir = group_.log_dir();
+  if (assign_.round > 0) report.first_rank = assign_.rank_offset;
   if (outcome_->preempted) report.stop_signal = stop_.signal;
   // Who ended before the signal did not end because of it; what failed is told all the same.
   if (outcome_->preempted)

@@ -10,6 +10,7 @@
 #include "base/process/verb_loop.h"
 #include "base/text.h"
 #include "launcher/command_line/command_line.h"
+#include "launcher/command_line/refusal.h"
 #include "launcher/local/local_nodes.h"
 #include "launcher/options/flag_search.h"
 #include "launcher/options/job_setup.h"
@@ -247,8 +248,8 @@ int run_local_verb(const std::vector<std::string>& words, const Environment& env
   }
   auto code = asked ? run(*options, environment, setup) : Result<int>(asked.error());
   if (code) return *code;
-  return complain(stderr, "muster", code.error().text,
-                  exit_code_of_error(Personality::kMuster, code.error()));
+  return refuse_to_start({words, environment}, "muster", code.error(),
+                         exit_code_of_error(Personality::kMuster, code.error()), stderr);
 }
 
 }  // namespace muster::launcher

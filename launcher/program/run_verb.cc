@@ -16,6 +16,7 @@
 #include "base/unguessable.h"
 #include "launcher/agent/agent.h"
 #include "launcher/agent/node_agent.h"
+#include "launcher/command_line/refusal.h"
 #include "launcher/journal/journal.h"
 #include "launcher/options/job_setup.h"
 #include "launcher/output/console.h"
@@ -90,36 +91,14 @@ void set_up_log(const Options& options, const JournalPlace& place, Console& cons
   set_sink(options, place, console);
 }
 
-// Also of a command line that is wrong, whose options nobody knows.
-bool wants_json(const Invocation& invocation, const Environment& environment) {
-  const auto set = environment.get("MUSTER_LOG_FORMAT");
-  bool json = (set && !set->empty() ? set : environment.get("LOG_FORMAT")) == "json";
-  for (size_t i = 0; i < invocation.words.size() && invocation.words[i] != "--"; ++i) {
-    std::string flag = invocation.words[i].substr(0, invocation.words[i].find('='));
-    std::ranges::replace(flag, '_', '-');
-    if (flag != "--log-format") continue;
-    const bool glued = flag.size() < invocation.words[i].size();
-    json = glued ? invocation.words[i].ends_with("=json")
-                 : i + 1 < invocation.words.size() && invocation.words[i + 1] == "json";
-  }
-  return json;
-}
-
 // An error before the first worker: one line for people or for who reads JSON, one for the pod's
 // status, one for an outer scheduler.
 int report_error(const Error& error, const Invocation& invocation,
                  const std::string& termination_log, const Environment& environment) {
   const int code = exit_code_of_error(invocation.personality, error);
-  const std::string line = one_line("muster: " + error.text);
-  if (wants_json(invocation, environment)) {
-    log::set_format(log::Format::kJson);
-    log::set_level(log::Level::kError);
-    log::error("job.refused", {{"error", error.text}, {"exit_code", code}});
-  } else {
-    (void)std::fprintf(stderr, "%s\n", line.c_str());
-  }
+  refuse_to_start({invocation.words, environment}, "muster", error, code, stderr);
   RealFiles files;
-  write_termination_log(files, termination_log, line);
+  write_termination_log(files, termination_log, one_line("muster: " + error.text));
   if (const auto reply = environment.get("TORCHELASTIC_ERROR_FILE"); reply && !reply->empty()) {
     // The line above has said it already; a reply file that cannot be written changes nothing.
     (void)write_reply_file(files, std::string(*reply), error, code, SystemClock().wall_now());

@@ -209,7 +209,7 @@ Status check_partitions(const LocalOptions& options) {
 
 // What is wrong with the words for the agents is said once, not by each of them, and so is what
 // they ask to be told instead of a job (--explain). None: it may run.
-Result<std::optional<std::string>> check_words(const LocalOptions& options,
+Result<std::optional<std::string>> check_words(LocalOptions& options,
                                                const Environment& environment) {
   MUSTER_RETURN_IF_ERROR(check_partitions(options));
   std::vector<std::string> words{fmt::format("--nnodes={}", options.nodes),
@@ -223,6 +223,7 @@ Result<std::optional<std::string>> check_words(const LocalOptions& options,
   auto command_line = read_command_line({Personality::kMuster, "muster", words}, environment, {});
   if (!command_line) return std::move(command_line).error();
   if (command_line->print) return std::move(command_line->print);
+  options.status_port = command_line->options.status_port.value_or(0);
   const auto job = job_options(command_line->options, false);
   if (!job) return Error(job.error());
   const int most = options.nodes + options.added + (job->rule.has_apart() ? 1 : 0);

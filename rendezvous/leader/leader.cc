@@ -213,7 +213,13 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
   target_.learn(join.size, options_);
   absorb(now, node);
   resume(now, node);
-  if (ending_.stop_asked) send(node, Quit{*ending_.stop_asked});
+  // An earlier leader has told it to.
+  if (!ending_.stop_asked && !join.stop.empty()) {
+    ending_.stop_asked = join.stop;
+    for (const LeaderNode* each : nodes_) send(*each, Quit{join.stop});
+  } else if (ending_.stop_asked) {
+    send(node, Quit{*ending_.stop_asked});
+  }
 }
 
 // The own node, in the rounds to come.
@@ -489,7 +495,5 @@ void Leader::perform_answers(const Perform& perform) {
 LeaderState Leader::state() const { return core_->state_; }
 uint64_t Leader::round() const { return core_->electorates_.latest.round; }
 uint64_t Leader::term() const { return core_->term_; }
-std::vector<RosterEntry> Leader::nodes() const { return core_->nodes(); }
-std::string Leader::status_json(TimePoint now) const { return core_->status_json(now); }
 
 }  // namespace muster::rendezvous

@@ -87,8 +87,8 @@ std::string LeaderCore::status_json(TimePoint now) const {
   if (busy() && !growth.now && growth.at) {
     status["growth_wait_s"] = rounded_s(*growth.at - now);
     if (auto& reasons = status["reasons"]; reasons.contains(kEventRoundGrowth))
-      reasons[kEventRoundGrowth] =
-          voice_.said().at(std::string(kEventRoundGrowth)) + " for " + wait;
+      reasons[kEventRoundGrowth] = voice_.said().at(std::string(kEventRoundGrowth)) + " for " +
+                                   format_duration(*growth.at - now);
   }
   if (furthest_.step >= 0 && furthest_.round == electorates_.latest.round)
     status["step"] = furthest_.step;
@@ -126,5 +126,8 @@ std::vector<RosterEntry> LeaderCore::nodes() const {
   });
   return here;
 }
+
+std::vector<RosterEntry> Leader::nodes() const { return core_->nodes(); }
+std::string Leader::status_json(TimePoint now) const { return core_->status_json(now); }
 
 }  // namespace muster::rendezvous

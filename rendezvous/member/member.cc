@@ -34,7 +34,6 @@ MemberCore::MemberCore(TimePoint now, const JobOptions& options, MemberSetup set
       options_(options),
       times_(lease_times(options.lease)),
       setup_(std::move(setup)),
-      beat_at_(now),
       lease_from_(now),
       alone_since_(now),
       awake_at_(now) {
@@ -221,6 +220,13 @@ void MemberCore::failed(TimePoint now, uint64_t round, std::vector<Failure> fail
     if (failures_.all.size() < kMaxFailuresKept) failures_.all.push_back(std::move(failure));
   }
   handle(now, MemberEvent::kFailed);
+}
+
+void MemberCore::beat(TimePoint now) {
+  if (now < beat_at_) return;
+  const uint64_t known = in_round() ? round_ : rounds_.last ? rounds_.last->round : 0;
+  send(Heartbeat{beats_.next(now), known, step_, words_.echo_ms()});
+  beat_at_ = now + times_.heartbeat;
 }
 
 void MemberCore::contribute(uint64_t round, uint64_t sequence, std::string bytes) {

@@ -86,6 +86,21 @@ TEST_F(LeaderTakeOverTest, AJobThatNobodyNamedKeepsTheNameThatItsFirstLeaderMade
   }
 }
 
+// Node 1 was not there when it was said.
+TEST_F(LeaderTakeOverTest, AJobThatAnEarlierLeaderToldToEndStartsNoFurtherRound) {
+  lead(seed_of(33, 1));
+  join(1);
+  Join told = join_of(0);
+  told.stop = "the end was asked for by 'a'";
+  join(0, told);
+  for (const int node : {0, 1}) {
+    ASSERT_TRUE(sent<Quit>(node)) << node;
+    EXPECT_EQ(sent<Quit>(node)->reason, told.stop);
+  }
+  pass(60s, {0, 1});
+  EXPECT_FALSE(sent<Assign>(0) || sent<Assign>(1));
+}
+
 TEST_F(LeaderTakeOverTest, AJobWithARunIdGetsNoOtherName) {
   run_alone();
   lead();

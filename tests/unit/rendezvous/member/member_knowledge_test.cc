@@ -147,6 +147,19 @@ TEST_F(MemberKnowledgeTest, TheNextLeaderHearsWhatTheJobIsCalled) {
   EXPECT_EQ(sent<Join>()->job, "job-1");
 }
 
+TEST_F(MemberKnowledgeTest, TheNextLeaderHearsThatTheJobIsToEnd) {
+  begin({});
+  welcome();
+  run_round(1);
+  member_->on_message(now_, 0, Quit{"the end was asked for by 'a'"});
+  member_->on_shutdown(now_, seconds(30), "got SIGTERM");
+  outputs_.clear();
+  member_->on_link_closed(now_, 0);
+  welcome();
+  ASSERT_TRUE(sent<Join>());
+  EXPECT_EQ(sent<Join>()->stop, "the end was asked for by 'a'");
+}
+
 TEST_F(MemberKnowledgeTest, ARoundTellsWhoEndedInTheOneBefore) {
   begin(1);
   welcome();

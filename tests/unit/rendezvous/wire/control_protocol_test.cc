@@ -37,6 +37,7 @@ std::vector<Message> one_of_each() {
   join.size = SizeRequest{2, 4, 16};
   join.budget.restart_ages_ms = {1, 2};
   join.job = "job-0000000000a1";
+  join.stop = "the end was asked for";
   Assign assign;
   assign.round = 9;
   assign.master_host = "::1";
@@ -115,13 +116,14 @@ TEST(ControlProtocol, ACommandOfAnObserverKeepsItsKindAndReason) {
   EXPECT_FALSE(std::get<Hello>(*plain->message).command);
 }
 
-TEST(ControlProtocol, AJobsNameGoesOutAndComesBack) {
+TEST(ControlProtocol, AJobsNameAndItsEndGoOutAndComeBack) {
   const auto messages = one_of_each();
   const auto join = decode(encode(messages[1]));
   const auto assign = decode(encode(messages[13]));
   ASSERT_TRUE(join.has_value() && assign.has_value());
   EXPECT_EQ(std::get<Join>(*join->message).job, "job-0000000000a1");
   EXPECT_EQ(std::get<Assign>(*assign->message).job, "job-0000000000a1");
+  EXPECT_EQ(std::get<Join>(*join->message).stop, "the end was asked for");
 }
 
 TEST(ControlProtocol, FieldsKeepTheirValues) {

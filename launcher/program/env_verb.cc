@@ -169,6 +169,7 @@ class Preview {
         context_{.options = options_,
                  .environment = environment_,
                  .setup = setup,
+                 .job = "",
                  .node = "",
                  .token = "",
                  .folder = "",

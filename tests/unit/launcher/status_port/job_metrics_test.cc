@@ -20,6 +20,7 @@ MetricFacts leader() {
                {"state":"spare","node_rank":-1,"workers":2}],
       "progress":{"rank":0,"step":120,"total":1000,"epoch":1.5,"rate":2,"eta_s":440,"unmoved_s":0.5,
                   "metrics":{"loss":0.25,"note":"x"}}})";
+  facts.job = "bert-7";
   facts.node = "node-0";
   facts.leads = true;
   facts.progress = R"({"step":7})";

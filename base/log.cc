@@ -117,8 +117,7 @@ nlohmann::json json_value(const Field& field) {
 
 std::string as_json(WallTime time, Level level, const Place& place, std::string_view event,
                     std::initializer_list<Field> fields) {
-  nlohmann::json object{
-      {"time", format_utc_ms(time)}, {"level", word_of(level)}, {"event", event}};
+  nlohmann::json object{{"time", format_utc_ms(time)}, {"level", word_of(level)}, {"event", event}};
   const std::pair<const char*, const std::string*> head[] = {
       {"job", &place.job}, {"run_id", &place.run_id}, {"node", &place.node}};
   for (const auto& [key, value] : head) {

@@ -51,6 +51,15 @@ void put_first(elastic::FailureRecord first, const std::string& node, RunReport&
   report.records.insert(report.records.begin(), std::move(first));
 }
 
+// That the leader has made, unless the controller or the user has one.
+void take_job_name(const std::string& made, AgentContext& context) {
+  const std::string was = context.job;
+  if (made.empty() || was != context.options.run_id) return;
+  context.job = made;
+  if (context.renamed) context.renamed(made, context.node);
+  log::record(log::Level::kInfo, "job.named", {{"was", was}});
+}
+
 }  // namespace
 
 NodeAgent::NodeAgent(AgentDoors doors, AgentContext context,
@@ -197,7 +206,7 @@ void NodeAgent::perform_round(const rendezvous::MemberOutput& output) {
 
 void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
   assign_ = assign;
-  take_job_name();
+  take_job_name(assign.job, context_);
   health_.cancel();
   told_list_.clear();  // what was told before is over
   // Where the leader is, its line about the round says all of that but the ranks.
@@ -234,15 +243,6 @@ void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
                     [this](const HealthVerdict& verdict) { health_checked(verdict); });
     });
   });
-}
-
-// Unless the controller or the user has one.
-void NodeAgent::take_job_name() {
-  const std::string& made = assign_.job;
-  if (made.empty() || context_.job != job_.run_id) return;
-  context_.job = made;
-  if (context_.renamed) context_.renamed(made, context_.node);
-  log::record(log::Level::kInfo, "job.named", {{"was", job_.run_id}});
 }
 
 // The last step before the workers. If another node names who is not fit, the leader's word comes.

@@ -82,7 +82,6 @@ class NodeAgent {
   void seek();
 
   void prepare_round(const rendezvous::Assign& assign);
-  void take_job_name();
   void health_checked(const HealthVerdict& verdict);
   void tell_to_save(const rendezvous::member_output::NotifyWorkers& notice);
   void stop_workers(uint64_t round, Duration grace, const std::string& reason);

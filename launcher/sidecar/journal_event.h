@@ -19,12 +19,12 @@ struct JournalEvent {
   JournalMark mark;
   std::string name;
   std::string job;
-  std::string run_id;
   std::string node;
   std::string line;  ///< the object as it stands there, without the line's end
   /// Of an event that says nothing any more once a newer one has the same: `progress`, by agent,
   /// attempt and rank. "" = it always counts.
   std::string replaces;
+  std::string run_id = {};
 };
 
 /// None: that is no line of a journal.

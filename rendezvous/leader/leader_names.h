@@ -14,7 +14,8 @@ namespace muster::rendezvous {
 /// the next one.
 class JobName {
  public:
-  /// A node of the round `known` brings it. Where nodes say different ones, the newest round counts.
+  /// A node of the round `known` brings it. Where nodes say different ones, the newest round
+  /// counts.
   void learn(const std::string& brought, RoundKey known) {
     if (brought.empty() || (!name_.empty() && known <= known_)) return;
     name_ = brought;

@@ -176,6 +176,7 @@ class MetricsTest(StatusPortTest):
         self.assertEqual(self.value("muster_workers", text), 2)
         self.assertEqual(self.value("muster_ranks", text), 2)
         self.assertEqual(self.value("muster_round", text), 2)
+        self.assertEqual(self.value("muster_rendezvous_seconds_count", text), 2)
         self.assertEqual(self.value("muster_leader", text), 1)
         self.assertEqual(self.value("muster_restarts_allowed", text), 2)
         self.assertEqual(self.value('muster_nodes{state="running"}', text), 1)

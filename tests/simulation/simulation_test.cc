@@ -90,11 +90,11 @@ void check_promises(Scenario scenario) {
   }
   std::printf(
       "%llu seeds: %d jobs succeeded, %d rounds, %d take-overs, %d sizes, %d restarts, %d "
-      "ends asked for, %d jobs settled, %d steps told, %d workers started alone, %d nodes not fit, %d answers to "
+      "ends asked for, %d jobs settled, %d steps told, %d workers started alone, %d nodes not fit, "
+      "%d answers to "
       "exchanges, %d fell apart\n",
-      static_cast<unsigned long long>(count), successes, rounds, take_overs, resizes, restarts, stops,
-      settled,
-      steps, alone, unfit, exchanges, split);
+      static_cast<unsigned long long>(count), successes, rounds, take_overs, resizes, restarts,
+      stops, settled, steps, alone, unfit, exchanges, split);
   if (count < kEnoughToCount) return;
   // A simulator in which nothing happens proves nothing. Four of five jobs succeed.
   const int all = static_cast<int>(count);

@@ -244,8 +244,7 @@ Outcome World::run() {
     check();
   }
   if (can_run_ && outcome_.stops == 0 && !outcome_.success && !outcome_.split &&
-      outcome_.violation.empty() &&
-      outcome_.end.starts_with("no "))
+      outcome_.violation.empty() && outcome_.end.starts_with("no "))
     violate("enough nodes were left to go on: " + outcome_.end);
   digest_.add(next_number_);
   digest_.add(outcome_.violation.empty() ? 0 : 1);

@@ -48,8 +48,8 @@ enum class Bug {
 struct Scenario {
   uint64_t seed = 1;
   Bug bug = Bug::kNone;
-  bool etcd = false;   ///< it elects the leader
-  bool lists = false;  ///< nodes are read from a list that changes, wherever that can be
+  bool etcd = false;      ///< it elects the leader
+  bool lists = false;     ///< nodes are read from a list that changes, wherever that can be
   bool commands = false;  ///< users ask for restarts, and for the end
 };
 

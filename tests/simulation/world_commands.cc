@@ -39,8 +39,8 @@ void World::command(const Command& command) {
   int asked = newest(nodes_, command.agent);
   if (node(asked).up && !node(asked).leader) {
     const auto leader = node(asked).member->leader();
-    const auto link = leader ? node(asked).candidate_links.find(*leader)
-                             : node(asked).candidate_links.end();
+    const auto link =
+        leader ? node(asked).candidate_links.find(*leader) : node(asked).candidate_links.end();
     if (link == node(asked).candidate_links.end() || !reachable(asked, links_.at(link->second).to))
       return;
     asked = links_.at(link->second).to;

@@ -3,19 +3,20 @@
 //
 // From the leader, or the only node:
 //   {"run_id", "job" (its name), "leader" (its node), "term", "state", "round" (0 = none yet),
-//    "round_nodes", "min_nodes", "max_nodes", "sizes" ("2 or 4 nodes"; absent where it takes all between),
-//    "target_nodes" (how many the leader wants; absent of a job of one node), "growth_wait_s"
-//    (until the round may grow; absent: it may now, or no round runs), "restarts_used",
-//    "max_restarts", "reasons": {event: last reason},
-//    "last_stop", "nodes": [{"name", "host", "port", "node_rank" (-1 = in no round), "workers",
-//    "first_rank" (-1 = not known), "state", "connected", "suspect", "leaving", "silent_s"}],
-//    "node_total" (may be more than are listed), "progress": {"rank", "step", "total", "epoch",
-//    "metrics", "rate", "percent", "eta_s", "unmoved_s"} (absent: nobody has said how far it is;
-//    what is not known is absent in it, too), "history": [{"time", "round", "cause", "reason",
-//    "total_s", "phases": {...}}] (the restart timeline, the oldest first)}
+//    "round_nodes", "min_nodes", "max_nodes", "sizes" ("2 or 4 nodes"; absent where it takes all
+//    between), "target_nodes" (how many the leader wants; absent of a job of one node),
+//    "growth_wait_s" (until the round may grow; absent: it may now, or no round runs),
+//    "restarts_used", "max_restarts", "reasons": {event: last reason}, "last_stop", "nodes":
+//    [{"name", "host", "port", "node_rank" (-1 = in no round), "workers", "first_rank" (-1 = not
+//    known), "state", "connected", "suspect", "leaving", "silent_s"}], "node_total" (may be more
+//    than are listed), "progress": {"rank", "step", "total", "epoch", "metrics", "rate", "percent",
+//    "eta_s", "unmoved_s"} (absent: nobody has said how far it is; what is not known is absent in
+//    it, too), "history": [{"time", "round", "cause", "reason", "total_s", "phases": {...}}] (the
+//    restart timeline, the oldest first)}
 // From any other agent:
 //   {"run_id", "job", "node", "state" (of its membership), "leader_at" ("host:port" to ask; absent
-//    = not known), "reason", "round", "round_nodes", "restarts_used", "progress" (of its own workers)}
+//    = not known), "reason", "round", "round_nodes", "restarts_used", "progress" (of its own
+//    workers)}
 #pragma once
 
 #include <optional>

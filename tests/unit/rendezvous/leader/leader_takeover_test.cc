@@ -73,7 +73,8 @@ TEST_F(LeaderTakeOverTest, AJobThatNobodyNamedKeepsTheNameThatItsFirstLeaderMade
       if (!first && node == 0) again.last_round->workers = false;
       // Node 1 was elsewhere, in a round that does not count.
       if (!first) again.job = node == 0 ? made : "job-another";
-      leader_->on_message(now_, link_of(node), Hello{kControlVersion, options_.run_id, false, 0, {}, {}});
+      leader_->on_message(now_, link_of(node),
+                          Hello{kControlVersion, options_.run_id, false, 0, {}, {}});
       leader_->on_message(now_, link_of(node), again);
       turn();
     }
@@ -102,9 +103,8 @@ TEST_F(LeaderTakeOverTest, AJobThatAnEarlierLeaderToldToEndStartsNoFurtherRound)
 }
 
 TEST_F(LeaderTakeOverTest, AJobWithARunIdGetsNoOtherName) {
-  run_alone();
   lead();
-  join(0);
+  for (const int node : {0, 1}) join(node);
   ASSERT_TRUE(sent<Assign>(0));
   EXPECT_EQ(sent<Assign>(0)->job, "");
 }

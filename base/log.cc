@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/log_words.h"
 #include "base/text.h"
 
 namespace muster::log {
@@ -75,22 +76,6 @@ spdlog::level::level_enum to_spdlog(Level level) {
   return spdlog::level::off;
 }
 
-std::string_view level_word(Level level) {
-  switch (level) {
-    case Level::kDebug:
-      return "debug";
-    case Level::kInfo:
-      return "info";
-    case Level::kWarning:
-      return "warning";
-    case Level::kError:
-      return "error";
-    case Level::kOff:
-      return "off";
-  }
-  return "off";
-}
-
 // An object as people read it: {"stop":0.2,"spawn":1} is stop:0.2,spawn:1.
 std::string text_of(const Field& field) {
   if (field.kind != Field::Kind::kLiteral || !field.value.starts_with('{'))
@@ -104,7 +89,7 @@ std::string as_text(WallTime time, Level level, std::string_view event,
                     std::initializer_list<Field> fields) {
   std::string line = format_utc_ms(time);
   line += ' ';
-  line += static_cast<char>(level_word(level).front() - 'a' + 'A');
+  line += static_cast<char>(word_of(level).front() - 'a' + 'A');
   line += ' ';
   line += event;
   for (const Field& field : fields) {
@@ -132,8 +117,7 @@ nlohmann::json json_value(const Field& field) {
 
 std::string as_json(WallTime time, Level level, const Place& place, std::string_view event,
                     std::initializer_list<Field> fields) {
-  nlohmann::json object{
-      {"time", format_utc_ms(time)}, {"level", level_word(level)}, {"event", event}};
+  nlohmann::json object{{"time", format_utc_ms(time)}, {"level", word_of(level)}, {"event", event}};
   const std::pair<const char*, const std::string*> head[] = {
       {"job", &place.job}, {"run_id", &place.run_id}, {"node", &place.node}};
   for (const auto& [key, value] : head) {
@@ -157,6 +141,22 @@ void tell_recorder(Logger& log, const Event& event) {
 }
 
 }  // namespace
+
+std::string_view word_of(Level level) {
+  switch (level) {
+    case Level::kDebug:
+      return "debug";
+    case Level::kInfo:
+      return "info";
+    case Level::kWarning:
+      return "warning";
+    case Level::kError:
+      return "error";
+    case Level::kOff:
+      return "off";
+  }
+  return "off";
+}
 
 Field::Field(std::string_view field_key, Duration duration)
     : key(field_key), value(fmt::format("{:.3f}", to_seconds(duration))), kind(Kind::kLiteral) {}

@@ -176,6 +176,7 @@ Status Agent::open_desk() {
                       .tls = tls_.get(),
                       .answer = answer,
                       .status = [this] { return facts().status(); },
+                      .job = [this] { return context_.job; },
                       .command = [this](const auto& command,
                                         const std::string& by) { return obey(command, by); },
                       .changed = [] {},
@@ -191,6 +192,7 @@ NodeFacts Agent::facts() const {
     const std::string progress = context_.progress != nullptr ? context_.progress->json() : "";
     const std::string history = context_.timeline != nullptr ? context_.timeline->json() : "";
     return single_node_status({.run_id = context_.options.run_id,
+                               .job = context_.job,
                                .node = context_.node,
                                .address = store_->address(),
                                .workers = group_.plan().local_world_size(),
@@ -307,6 +309,7 @@ void Agent::finish() {
   report.max_restarts = context_.options.max_restarts;
   report.verdict = end_words_.restart;
   report.log_dir = group_.log_dir();
+  report.first_rank = 0;
   if (!stop_.had_failed) report.stop_signal = stop_.signal;
   if (!end_words_.unfit.empty()) {
     report.end_reason = end_words_.unfit;

@@ -51,6 +51,15 @@ void put_first(elastic::FailureRecord first, const std::string& node, RunReport&
   report.records.insert(report.records.begin(), std::move(first));
 }
 
+// That the leader has made, unless the controller or the user has one.
+void take_job_name(const std::string& made, AgentContext& context) {
+  const std::string was = context.job;
+  if (made.empty() || was != context.options.run_id) return;
+  context.job = made;
+  if (context.renamed) context.renamed(made, context.node);
+  log::record(log::Level::kInfo, "job.named", {{"was", was}});
+}
+
 }  // namespace
 
 NodeAgent::NodeAgent(AgentDoors doors, AgentContext context,
@@ -197,6 +206,7 @@ void NodeAgent::perform_round(const rendezvous::MemberOutput& output) {
 
 void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
   assign_ = assign;
+  take_job_name(assign.job, context_);
   health_.cancel();
   told_list_.clear();  // what was told before is over
   // Where the leader is, its line about the round says all of that but the ranks.
@@ -350,6 +360,7 @@ RunReport NodeAgent::report() const {
   const bool marked = has_many_nodes(context_.options) && context_.options.log_format != "json";
   if (marked) report.mark = "[" + context_.node + "] ";
   report.log_dir = group_.log_dir();
+  if (assign_.round > 0) report.first_rank = assign_.rank_offset;
   if (outcome_->preempted) report.stop_signal = stop_.signal;
   // Who ended before the signal did not end because of it; what failed is told all the same.
   if (outcome_->preempted)

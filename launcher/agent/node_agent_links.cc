@@ -62,13 +62,13 @@ bool NodeAgent::take_port_of(int candidate) {
 
 void NodeAgent::take_message(int candidate, const rendezvous::Message& message) {
   if (etcd_ && std::holds_alternative<rendezvous::Welcome>(message)) etcd_->linked();
+  member_->on_message(doors_.loop.now(), candidate, message);
   const auto* quit = std::get_if<rendezvous::Quit>(&message);
   if (quit != nullptr && member_->leader() == candidate && stop_.signal == 0) {
     // Where the leader is, it has said so.
     if (!leader_host_->leading()) log::info("job.asked", {{"reason", quit->reason}});
     return request_stop({SIGTERM, 0});
   }
-  member_->on_message(doors_.loop.now(), candidate, message);
   // A node whose workers had succeeded learns here that the round is over.
   if (std::holds_alternative<rendezvous::Stop>(message) && !group_.alive()) store_->hold();
   wake();

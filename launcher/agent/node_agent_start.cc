@@ -177,7 +177,7 @@ Status NodeAgent::open_port() {
 void NodeAgent::add_port_to_name() {
   if (!context_.options.nodes.name.empty()) return;
   context_.node += "-" + std::to_string(store_->address().port);
-  if (context_.renamed) context_.renamed(context_.node);
+  if (context_.renamed) context_.renamed(context_.job, context_.node);
 }
 
 // By the user, else by the controller.
@@ -208,6 +208,7 @@ void NodeAgent::make_host() {
                             ask_candidates(question);
                           },
                       .status = [this] { return facts().status(); },
+                      .job = [this] { return context_.job; },
                       .progress =
                           [this] {
                             return context_.progress != nullptr ? context_.progress->json()
@@ -286,6 +287,7 @@ NodeFacts NodeAgent::facts() const {
     const rendezvous::Message answer = member_->answer(doors_.loop.now(), hello);
     FollowerFacts facts;
     facts.run_id = job_.run_id;
+    facts.job = context_.job;
     facts.node = context_.node;
     if (const auto* refuse = std::get_if<rendezvous::Refuse>(&answer)) {
       facts.reason = refuse->text;

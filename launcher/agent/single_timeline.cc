@@ -13,11 +13,13 @@ void SingleTimeline::gathers() {
   timeline_->charge(RestartPhase::kStop, now_);
 }
 
-// There is nobody to meet: what passed was the policy's pause, and health checks.
+// There is nobody to meet: what passed was the policy's pause, and health checks. The round counts
+// as one that was formed in no time.
 void SingleTimeline::spawns() {
   if (timeline_ == nullptr) return;
   timeline_->entered("Assigned", now_);
   timeline_->paused(now_);
+  timeline_->formed(now_, Duration::zero());
 }
 
 void SingleTimeline::runs() {

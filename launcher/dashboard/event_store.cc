@@ -151,7 +151,8 @@ Status EventStore::note_job(const WebhookBatch& batch, int64_t now_ms, bool is_n
   int64_t began_ms = INT64_MAX;
   for (const WebhookEvent& event : batch.events) began_ms = std::min(began_ms, event.time_ms);
   return database_->run(
-      "INSERT INTO job(name, heard_ms, usual_gap_ms, began_ms) VALUES(?, ?, 0, ?)",
+      "INSERT INTO job(name, heard_ms, usual_gap_ms, began_ms) VALUES(?1, ?2, 0, coalesce((SELECT "
+      "min(time_ms) FROM event WHERE job = ?1), ?3))",
       {batch.job, now_ms, began_ms});
 }
 
@@ -171,6 +172,13 @@ Result<size_t> EventStore::insert(const WebhookBatch& batch) {
                           event.worth, event.body}));
     }
     added += static_cast<size_t>(database_->changed());
+    if (!event.was.empty() && event.was != batch.job) {
+      MUSTER_RETURN_IF_ERROR(database_->run("UPDATE event SET job = ? WHERE job = ? AND node = ?",
+                                            {batch.job, event.was, batch.node}));
+      MUSTER_RETURN_IF_ERROR(database_->run(
+          "DELETE FROM job WHERE name = ?1 AND NOT EXISTS (SELECT 1 FROM event WHERE job = ?1)",
+          {event.was}));
+    }
   }
   return added;
 }

@@ -73,6 +73,11 @@ Result<WebhookEvent> read_event(json& event) {
   read.time_ms = *time_ms;
   read.seq = number_in(event, "seq", 0);
   read.rank = number_in(event, "rank", INT64_MAX);
+  if (read.name == kNamedEvent && event.contains("was")) {
+    auto was = name_in(event, "was");
+    if (!was) return std::move(was).error();
+    read.was = one_line(*was);
+  }
   const auto level = event.find("level");
   const bool has_level = level != event.end() && level->is_string();
   read.worth = worth_of(read.name, has_level ? level->get_ref<const std::string&>() : "");

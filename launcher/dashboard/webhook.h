@@ -21,6 +21,8 @@ inline constexpr size_t kMaxKeptEventBytes = 256 << 10;
 
 /// The name of points of progress, of which there are many.
 inline constexpr std::string_view kProgressEvent = "progress";
+/// From here on the events of that node have this batch's job; before, they had that of "was".
+inline constexpr std::string_view kNamedEvent = "job.named";
 
 /// One line of a journal.
 struct WebhookEvent {
@@ -30,6 +32,7 @@ struct WebhookEvent {
   int64_t seq = 0;           ///< its place among the lines of its journal, from 1; 0 = not told
   int64_t rank = INT64_MAX;  ///< that says it; INT64_MAX = not told
   int64_t worth = 1;         ///< of too many those of 0 go first, those of 2 last
+  std::string was = {};      ///< of kNamedEvent
   std::string body;          ///< the whole object as JSON, printable
 };
 

@@ -40,6 +40,7 @@ struct AgentContext {
   const Options& options;
   const Environment& environment;
   const ProcessSetup& setup;
+  std::string job;                ///< the controller's name of it, or the user's
   std::string node;               ///< this node's name, for people
   std::string token;              ///< random; marks everything that descends from this agent
   std::string temp_dir = "/tmp";  ///< of find_temporary_place(): where error files and logs go
@@ -52,7 +53,8 @@ struct AgentContext {
   const Contract* contract = nullptr;  ///< of the controller that made this pod; null = none
   std::vector<PlannedVariable> worker_variables = {};  ///< that workers get besides the plan's
   pid_t sidecar = 0;  ///< child that reports, and is no worker's; it ends after the job. 0 = none
-  std::function<void(const std::string&)> renamed = {};  ///< told of another `node`, for the log
+  /// Told of another `job` or `node`, for the log and the journal.
+  std::function<void(const std::string& job, const std::string& node)> renamed = {};
 };
 
 }  // namespace muster::launcher

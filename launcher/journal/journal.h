@@ -42,8 +42,8 @@ class Journal {
   void on_line(std::function<void(std::string_view id, std::string_view line)> reader) {
     reader_ = std::move(reader);
   }
-  /// Of this node, from now on.
-  void set_node(std::string node) { options_.place.node = std::move(node); }
+  /// Of that job and node, from now on.
+  void set_place(JournalPlace place) { options_.place = std::move(place); }
 
  private:
   Journal(JournalOptions options, const Clock& clock)

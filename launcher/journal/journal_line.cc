@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "base/log_words.h"
 #include "base/text.h"
 
 namespace muster::launcher {
@@ -12,21 +13,6 @@ namespace muster::launcher {
 namespace {
 
 constexpr std::array<std::string_view, 4> kNumbers = {"round", "attempt", "rank", "code"};
-
-std::string_view word_of(log::Level level) {
-  switch (level) {
-    case log::Level::kDebug:
-      return "debug";
-    case log::Level::kInfo:
-      return "info";
-    case log::Level::kWarning:
-      return "warning";
-    case log::Level::kError:
-    case log::Level::kOff:
-      return "error";
-  }
-  return "error";
-}
 
 // Builds an object key by key: a library's would sort them, and people read the head first.
 class LineWriter {
@@ -62,7 +48,7 @@ LineWriter head_of(const JournalPlace& place, const JournalStamp& stamp, const l
   line.json("seq", std::to_string(stamp.seq));
   line.text("time", format_utc_ms(stamp.time));
   line.json("monotonic_ms", std::to_string(since_boot.count()));
-  line.text("level", word_of(event.level));
+  line.text("level", log::word_of(event.level));
   line.text("event", event.name);
   line.text("job", place.job);
   line.text("run_id", place.run_id);

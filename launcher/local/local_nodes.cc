@@ -40,6 +40,9 @@ Status LocalNodes::start() {
   output_.say(fmt::format("{}; ask for their state with: muster status {}",
                           counted(static_cast<size_t>(options_.nodes), "node", "nodes"),
                           address->to_string()));
+  if (options_.status_port != 0 && !between_)
+    output_.say(fmt::format("status port of node 1: http://{}:{}/status; of node K: 127.0.1.K",
+                            host_of(1), options_.status_port));
   for (int node = 1; node <= options_.nodes; ++node) MUSTER_RETURN_IF_ERROR(start_node(node));
   waiting_ = options_.faults;
   for (const Fault& fault : options_.faults) {

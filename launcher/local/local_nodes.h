@@ -34,6 +34,7 @@ struct LocalOptions {
   int spares = 0;  ///< nodes, also added ones, beyond what a round takes
   std::vector<Fault> faults;
   bool calls_nodes = false;        ///< by `muster rsh`, as MPI jobs do
+  int status_port = 0;             ///< of each node, at its address; 0 = none
   std::string run_dir;             ///< with a folder for each node; "" = none
   std::string file;                ///< a manifest; "" = none
   bool says_nodes = true;          ///< --nodes is given, or there is no manifest that says it

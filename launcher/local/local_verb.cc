@@ -10,6 +10,7 @@
 #include "base/process/verb_loop.h"
 #include "base/text.h"
 #include "launcher/command_line/command_line.h"
+#include "launcher/command_line/refusal.h"
 #include "launcher/local/local_nodes.h"
 #include "launcher/manifest/workload.h"
 #include "launcher/options/flag_search.h"
@@ -243,7 +244,7 @@ Status check_partitions(const LocalOptions& options) {
 
 // What is wrong with the words for the agents is said once, not by each of them, and so is what
 // they ask to be told instead of a job (--explain). None: it may run.
-Result<std::optional<std::string>> check_words(const LocalOptions& options,
+Result<std::optional<std::string>> check_words(LocalOptions& options,
                                                const Environment& environment) {
   MUSTER_RETURN_IF_ERROR(check_partitions(options));
   std::vector<std::string> words{"--contract=none",        "--rdzv-backend=c10d",
@@ -255,6 +256,7 @@ Result<std::optional<std::string>> check_words(const LocalOptions& options,
   auto command_line = read_command_line({Personality::kMuster, "muster", words}, environment, {});
   if (!command_line) return std::move(command_line).error();
   if (command_line->print) return std::move(command_line->print);
+  options.status_port = command_line->options.status_port.value_or(0);
   const auto job = job_options(command_line->options, false);
   if (!job) return Error(job.error());
   const int most = options.nodes + options.added + (job->rule.has_apart() ? 1 : 0);
@@ -280,8 +282,8 @@ int run_local_verb(const std::vector<std::string>& words, const Environment& env
   }
   auto code = asked ? run(*options, environment, setup) : Result<int>(asked.error());
   if (code) return *code;
-  return complain(stderr, "muster", code.error().text,
-                  exit_code_of_error(Personality::kMuster, code.error()));
+  return refuse_to_start({words, environment}, "muster", code.error(),
+                         exit_code_of_error(Personality::kMuster, code.error()), stderr);
 }
 
 }  // namespace muster::launcher

@@ -122,10 +122,10 @@ Result<std::string> told(const AgentQuery::Answer& answer, JobCommandKind kind) 
     const auto here = node.is_object() ? node.find("connected") : node.end();
     return here != node.end() && here->is_boolean() && here->get<bool>();
   });
-  const auto id = status->find("run_id");
-  const std::string run_id =
-      id != status->end() && id->is_string() ? one_line(id->get<std::string>()) : "";
-  return fmt::format("job {}: {}, {}", run_id,
+  const auto name = status->find("job");
+  const std::string job =
+      name != status->end() && name->is_string() ? one_line(name->get<std::string>()) : "";
+  return fmt::format("job {}: {}, {}", job,
                      kind == JobCommandKind::kStop ? "told to end" : "told to start again",
                      counted(static_cast<size_t>(reached), "node", "nodes"));
 }

@@ -170,6 +170,7 @@ class Preview {
         context_{.options = options_,
                  .environment = environment_,
                  .setup = setup,
+                 .job = "",
                  .node = "",
                  .token = "",
                  .folder = "",

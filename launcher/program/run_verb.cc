@@ -16,6 +16,7 @@
 #include "base/unguessable.h"
 #include "launcher/agent/agent.h"
 #include "launcher/agent/node_agent.h"
+#include "launcher/command_line/refusal.h"
 #include "launcher/journal/journal.h"
 #include "launcher/options/job_setup.h"
 #include "launcher/output/console.h"
@@ -69,37 +70,25 @@ std::string job_name(const Options& options, const Contract* contract) {
   return contract != nullptr && !contract->job.empty() ? contract->job : options.run_id;
 }
 
-void set_sink(const Options& options, const Contract* contract, const std::string& node,
-              Console& console) {
+JournalPlace place_of(const Options& options, const Contract* contract) {
+  return {.job = job_name(options, contract), .run_id = options.run_id, .node = node_name(options)};
+}
+
+void set_sink(const Options& options, const JournalPlace& place, Console& console) {
   // The lines of many nodes come together somewhere; their workers' lines are marked like this,
   // too.
   const bool json = options.log_format == "json";
-  const std::string mark = has_many_nodes(options) && !json ? "[" + node + "] " : "";
-  log::set_place({job_name(options, contract), options.run_id, node});
+  const std::string mark = has_many_nodes(options) && !json ? "[" + place.node + "] " : "";
+  log::set_place({place.job, place.run_id, place.node});
   log::set_sink([&console, mark](std::string_view line) {
     console.write_agent_line(mark.empty() ? std::string(line) : mark + std::string(line));
   });
 }
 
-void set_up_log(const Options& options, const Contract* contract, Console& console) {
+void set_up_log(const Options& options, const JournalPlace& place, Console& console) {
   log::set_level(log::parse_level(options.log_level).value_or(log::Level::kInfo));
   log::set_format(options.log_format == "json" ? log::Format::kJson : log::Format::kText);
-  set_sink(options, contract, node_name(options), console);
-}
-
-// Also of a command line that is wrong, whose options nobody knows.
-bool wants_json(const Invocation& invocation, const Environment& environment) {
-  const auto set = environment.get("MUSTER_LOG_FORMAT");
-  bool json = (set && !set->empty() ? set : environment.get("LOG_FORMAT")) == "json";
-  for (size_t i = 0; i < invocation.words.size() && invocation.words[i] != "--"; ++i) {
-    std::string flag = invocation.words[i].substr(0, invocation.words[i].find('='));
-    std::ranges::replace(flag, '_', '-');
-    if (flag != "--log-format") continue;
-    const bool glued = flag.size() < invocation.words[i].size();
-    json = glued ? invocation.words[i].ends_with("=json")
-                 : i + 1 < invocation.words.size() && invocation.words[i + 1] == "json";
-  }
-  return json;
+  set_sink(options, place, console);
 }
 
 // An error before the first worker: one line for people or for who reads JSON, one for the pod's
@@ -107,16 +96,9 @@ bool wants_json(const Invocation& invocation, const Environment& environment) {
 int report_error(const Error& error, const Invocation& invocation,
                  const std::string& termination_log, const Environment& environment) {
   const int code = exit_code_of_error(invocation.personality, error);
-  const std::string line = one_line("muster: " + error.text);
-  if (wants_json(invocation, environment)) {
-    log::set_format(log::Format::kJson);
-    log::set_level(log::Level::kError);
-    log::error("job.refused", {{"error", error.text}, {"exit_code", code}});
-  } else {
-    (void)std::fprintf(stderr, "%s\n", line.c_str());
-  }
+  refuse_to_start({invocation.words, environment}, "muster", error, code, stderr);
   RealFiles files;
-  write_termination_log(files, termination_log, line);
+  write_termination_log(files, termination_log, one_line("muster: " + error.text));
   if (const auto reply = environment.get("TORCHELASTIC_ERROR_FILE"); reply && !reply->empty()) {
     // The line above has said it already; a reply file that cannot be written changes nothing.
     (void)write_reply_file(files, std::string(*reply), error, code, SystemClock().wall_now());
@@ -150,10 +132,6 @@ Result<int> conduct(const AgentDoors& doors, const AgentContext& context, const 
   return exit_code;
 }
 
-JournalPlace place_of(const Options& options, const Contract* contract) {
-  return {.job = job_name(options, contract), .run_id = options.run_id, .node = node_name(options)};
-}
-
 Result<std::string> event_mark() {
   auto mark = unguessable_digits();
   if (mark) mark->resize(kMarkBytes);
@@ -161,13 +139,12 @@ Result<std::string> event_mark() {
 }
 
 // None: nobody asked for one.
-Result<std::unique_ptr<Journal>> open_journal(const Options& options, const Contract* contract,
-                                              const std::string& folder, const Clock& clock) {
+Result<std::unique_ptr<Journal>> open_journal(const JournalPlace& place, const std::string& folder,
+                                              const Clock& clock) {
   if (folder.empty()) return std::unique_ptr<Journal>();
   auto mark = event_mark();
   if (!mark) return std::move(mark).error();
-  JournalOptions wanted{
-      .folder = folder, .place = place_of(options, contract), .mark = *std::move(mark)};
+  JournalOptions wanted{.folder = folder, .place = place, .mark = *std::move(mark)};
   return Journal::create(std::move(wanted), clock);
 }
 
@@ -211,13 +188,14 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
   if (!made) return std::move(made).error();
   VerbLoop& verb = **made;
   Console console(verb.loop());
-  set_up_log(options, contract, console);
+  const JournalPlace place = place_of(options, contract);
+  set_up_log(options, place, console);
   RealFiles files;
   options.report.targets = usable_targets(options.report.targets, environment, files);
   const TemporaryPlace temporary = find_temporary_place(files, environment);
   auto run_folder = RunFolder::choose(options, files, temporary.folder);
   if (!run_folder) return std::move(run_folder).error();
-  auto journal = open_journal(options, contract, (*run_folder)->path(), verb.clock());
+  auto journal = open_journal(place, (*run_folder)->path(), verb.clock());
   if (!journal) return std::move(journal).error();
   for (const std::string& warning : options.warnings)
     log::warning("options.warning", {{"text", warning}});
@@ -230,8 +208,7 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
   if (status_place) {
     auto mark = event_mark();
     if (!mark) return std::move(mark).error();
-    status = std::make_unique<StatusService>(doors, place_of(options, contract), journal->get(),
-                                             *std::move(mark));
+    status = std::make_unique<StatusService>(doors, place, journal->get(), *std::move(mark));
   }
   if (!temporary.problem.empty()) {
     log::warning("temp.elsewhere",
@@ -251,7 +228,8 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
       .options = options,
       .environment = environment,
       .setup = setup,
-      .node = node_name(options),
+      .job = place.job,
+      .node = place.node,
       .token = *token,
       .temp_dir = temporary.folder,
       .folder = own_folder,
@@ -261,11 +239,12 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
       .contract = contract,
       .worker_variables = door ? door->variables() : std::vector<PlannedVariable>(),
       .sidecar = sidecar.pid(),
-      .renamed = [&options, &console, contract, keeper = journal->get(),
-                  &status](const std::string& node) {
-        set_sink(options, contract, node, console);
-        if (keeper != nullptr) keeper->set_node(node);
-        if (status) status->set_node(node);
+      .renamed = [&options, &console, keeper = journal->get(), &status](const std::string& job,
+                                                                        const std::string& node) {
+        const JournalPlace other{.job = job, .run_id = options.run_id, .node = node};
+        set_sink(options, other, console);
+        if (keeper != nullptr) keeper->set_place(other);
+        if (status) status->set_place(other);
       }};
   Serve serve;
   if (status) {

@@ -99,9 +99,10 @@ int64_t number(const nlohmann::json& object, const char* key) {
   return found != object.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
 }
 
-std::string text(const nlohmann::json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? one_line(found->get<std::string>()) : "";
+Duration to_duration(double seconds) {
+  constexpr double kMost = 1e9;  // whoever answers may say anything
+  const std::chrono::duration<double> length(std::clamp(seconds, 0.0, kMost));
+  return std::chrono::duration_cast<Duration>(length);
 }
 
 std::string nodes_text(int64_t nodes) {
@@ -125,8 +126,9 @@ Result<std::string> told(const AgentQuery::Answer& answer) {
               : fmt::format("round {} has {}", round, nodes_text(number(*status, "round_nodes")));
   line += ", " + nodes_text(number(*status, "node_total")) + " there";
   if (round == 0 || number(*status, "target_nodes") <= number(*status, "round_nodes")) return line;
-  if (const std::string wait = text(*status, "growth_wait"); !wait.empty())
-    line += "; the round may grow in " + wait + "; --now does not wait";
+  if (const auto wait = status->find("growth_wait_s"); wait != status->end() && wait->is_number())
+    line += fmt::format("; the round may grow in {}; --now does not wait",
+                        format_duration(to_duration(wait->get<double>())));
   return line;
 }
 

@@ -10,6 +10,7 @@
 #include "base/process/verb_loop.h"
 #include "base/resolver.h"
 #include "base/text.h"
+#include "launcher/command_line/refusal.h"
 #include "launcher/program/run_folder.h"
 #include "launcher/sidecar/sidecar.h"
 #include "launcher/sidecar/sidecar_files.h"
@@ -44,7 +45,7 @@ constexpr const char* kHelp =
     "\n"
     "--report, --run-dir and the four files may be given by MUSTER_REPORT (with spaces between),\n"
     "MUSTER_RUN_DIR, MUSTER_TOKEN_FILE, MUSTER_CA_FILE, MUSTER_CERT_FILE and\n"
-    "MUSTER_KEY_FILE.\n"
+    "MUSTER_KEY_FILE; the format by MUSTER_LOG_FORMAT or LOG_FORMAT.\n"
     "\n"
     "Exit codes: 0; 64 the command line; 75 something could not be delivered and the job's end is\n"
     "not known, or another sidecar reports from DIR; 78 there is no such target here, or DIR "
@@ -68,6 +69,7 @@ std::string variable(const Environment& environment, const char* name) {
 void take_variables(Words& words, const Environment& environment) {
   words.options.folder = variable(environment, "MUSTER_RUN_DIR");
   words.reports = variable(environment, "MUSTER_REPORT");
+  if (wants_json_log({{}, environment})) words.log_format = "json";
   HttpCredentials& webhook = words.options.webhook;
   webhook.token_file = variable(environment, "MUSTER_TOKEN_FILE");
   webhook.authorities_file = variable(environment, "MUSTER_CA_FILE");
@@ -222,7 +224,8 @@ int run_sidecar_verb(const std::vector<std::string>& arguments, const Environmen
   const auto code = words ? run(*std::move(words), environment, files, setup.signal_fd.get())
                           : Result<int>(words.error());
   if (code) return *code;
-  return complain(errors, "muster sidecar", code.error().text, exit_code_of(code.error()));
+  return refuse_to_start({arguments, environment}, "muster sidecar", code.error(),
+                         exit_code_of(code.error()), errors);
 }
 
 }  // namespace muster::launcher

@@ -83,6 +83,7 @@ std::string StatusService::metrics(const AgentContext& context, const NodeFacts&
   measure(facts);
   MetricFacts known;
   known.status = facts.status();
+  known.job = place_.job;
   known.node = place_.node;
   known.leads = facts.leads;
   if (context.progress != nullptr) known.progress = context.progress->json();

@@ -41,8 +41,8 @@ class StatusService {
   StatusService(const StatusService&) = delete;
   StatusService& operator=(const StatusService&) = delete;
 
-  /// Of this node, from now on.
-  void set_node(std::string node) { place_.node = std::move(node); }
+  /// Of that job and node, from now on.
+  void set_place(JournalPlace place) { place_ = std::move(place); }
   /// Serves until the result is gone. Null: the port cannot be had, and the log says so. `context`
   /// and `facts` are asked while it serves.
   [[nodiscard]] std::unique_ptr<StatusPort> serve(const Address& address,

@@ -51,7 +51,7 @@ std::string sizes(const json& status) {
 }
 
 std::string headline(const json& status) {
-  std::string line = fmt::format("job {}: {}", text(status, "run_id"), text(status, "state"));
+  std::string line = fmt::format("job {}: {}", text(status, "job"), text(status, "state"));
   if (const int64_t round = number(status, "round", 0); round > 0)
     line += fmt::format(
         ", round {} on {}", round,
@@ -183,7 +183,7 @@ bool is_present(const json& node) {
 
 std::string follower_lines(const json& status) {
   const std::string leader = text(status, "leader_at");
-  std::string line = fmt::format("job {}: {} {}", text(status, "run_id"), text(status, "node"),
+  std::string line = fmt::format("job {}: {} {}", text(status, "job"), text(status, "node"),
                                  leader.empty() ? "knows no leader" : "follows " + leader);
   if (const int64_t round = number(status, "round", 0); round > 0) {
     const auto nodes = static_cast<size_t>(number(status, "round_nodes", 0));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,7 @@ struct RunReport {
   int attempts = 1;
   int nodes_lost = 0;
   int nodes_joined = 0;
+  std::optional<int> first_rank;  ///< of this node, in the last round; none = it was in none
 };
 
 /// The failure that explains the end: see first_is_known, else elastic::first_failure().

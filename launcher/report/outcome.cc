@@ -52,6 +52,9 @@ void tell_failure(const RunReport& report, const elastic::FailureRecord& first) 
 
 // The summary of the job: one line on every node.
 void log_end(const RunReport& report, bool success, int code) {
+  log::Field first_rank("first_rank", "");
+  if (report.first_rank)
+    first_rank = log::Field::for_programs("first_rank", static_cast<uint64_t>(*report.first_rank));
   const bool stopped = !success && report.stop_signal != 0;
   log::write(success || stopped ? log::Level::kInfo : log::Level::kError, "job.end",
              {{"result", success   ? "succeeded"
@@ -63,7 +66,8 @@ void log_end(const RunReport& report, bool success, int code) {
               {"attempts", report.attempts},
               {"nodes_lost", report.nodes_lost},
               {"nodes_joined", report.nodes_joined},
-              {"logs", report.log_dir}});
+              {"logs", report.log_dir},
+              first_rank});
 }
 
 }  // namespace

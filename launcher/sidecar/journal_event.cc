@@ -32,6 +32,7 @@ std::optional<JournalEvent> parse_event(std::string_view line) {
   event.name = text_of(*object, "event");
   if (event.mark.seq == 0 || event.mark.id.empty() || event.name.empty()) return std::nullopt;
   event.job = text_of(*object, "job");
+  event.run_id = text_of(*object, "run_id");
   event.node = text_of(*object, "node");
   event.line = std::string(line);
   if (event.name == "progress") {

@@ -24,6 +24,7 @@ struct JournalEvent {
   /// Of an event that says nothing any more once a newer one has the same: `progress`, by agent,
   /// attempt and rank. "" = it always counts.
   std::string replaces;
+  std::string run_id = {};
 };
 
 /// None: that is no line of a journal.

@@ -22,11 +22,12 @@ struct Row {
   const char* annotation;
 };
 constexpr Row kRows[] = {
-    {"job.start", "job", "job"},           {"round.start", "round", "round"},
-    {"round.start", "attempt", "attempt"}, {"progress", "step", "step"},
-    {"progress", "total", "total"},        {"progress", "epoch", "epoch"},
-    {"progress", "percent", "percent"},    {"progress", "eta_s", "eta-seconds"},
-    {"job.end", "reason", "reason"},       {"job.failure", "cause", "failure"},
+    {"job.start", "job", "job"},          {"job.named", "job", "job"},
+    {"round.start", "round", "round"},    {"round.start", "attempt", "attempt"},
+    {"progress", "step", "step"},         {"progress", "total", "total"},
+    {"progress", "epoch", "epoch"},       {"progress", "percent", "percent"},
+    {"progress", "eta_s", "eta-seconds"}, {"job.end", "reason", "reason"},
+    {"job.failure", "cause", "failure"},
 };
 
 // And what an event says by being there.

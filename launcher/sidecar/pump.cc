@@ -37,6 +37,7 @@ void Pump::read() {
 
 void Pump::take(JournalEvent event) {
   ++read_;
+  log::set_place({event.job, event.run_id, event.node});  // the sidecar's own lines say so as well
   if (event.name == "job.end") has_end_ = true;
   if (event.name == "job.start") has_end_ = false;
   if (event.mark.seq > told_.mark.seq) had_news_ = true;

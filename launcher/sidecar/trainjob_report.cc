@@ -87,12 +87,13 @@ bool TrainJobReport::take(const JournalEvent& event) {
     return speaks_ && !spoke && !time_.empty();
   }
   time_ = whole_seconds(text(*object, "time"));
+  // The journal may have thrown away how the round began.
   if (event.name == "job.end") {
     ended_ = true;
+    if (object->contains("first_rank")) speaks_ = speaks_for_job(event.name, *object);
     succeeded_ = text(*object, "result") == "succeeded";
     return speaks_;
   }
-  // The journal may have thrown away how the round began.
   speaks_ = speaks_for_job(event.name, *object);
   percent_ = number(*object, "percent");
   eta_s_ = number(*object, "eta_s");

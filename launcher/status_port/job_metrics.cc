@@ -130,7 +130,8 @@ class JobMetrics {
     begin(Family::kBuild);
     text_.add(1, {{"version", MUSTER_VERSION}});
     begin(Family::kJob);
-    text_.add(1, {{"run_id", text(status_, "run_id")}, {"node", facts_.node}});
+    text_.add(1,
+              {{"name", facts_.job}, {"run_id", text(status_, "run_id")}, {"node", facts_.node}});
     one(Family::kStart, std::chrono::duration<double>(facts_.started.time_since_epoch()).count());
     one(Family::kLeader, facts_.leads ? 1 : 0);
     one(Family::kRound, number(status_, "round"));

@@ -27,6 +27,7 @@ struct WorkerUsage {
 /// What is known at one moment.
 struct MetricFacts {
   std::string status;  ///< status_answer.h: of the job from its leader, else what a follower knows
+  std::string job;
   std::string node;
   bool leads = false;
   std::string progress;              ///< of the workers of this node, as JSON; "" = nothing

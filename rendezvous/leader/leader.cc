@@ -74,8 +74,7 @@ LeaderCore::LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& po
       policy_(policy),
       times_(lease_times(options.lease)),
       settings_(all_settings(options)),
-      name_(std::move(seed.name)),
-      leaders_(std::move(seed.leaders)),
+      names_{std::move(seed.name), std::move(seed.leaders)},
       own_(seed.incarnation),
       candidates_(seed.candidates),
       uncertain_(seed.uncertain),
@@ -131,9 +130,9 @@ void LeaderCore::hello(TimePoint now, LinkId link, const Hello& hello) {
   greeted_[link] = now;
   look_at_ = std::min(look_at_, now + times_.lease);
   voice_.put(leader_output::Send{
-      link, Welcome{kControlVersion, options_.run_id, options_.secured, term_, name_,
+      link, Welcome{kControlVersion, options_.run_id, options_.secured, term_, names_.node,
                     std::chrono::duration_cast<milliseconds>(options_.lease).count(),
-                    to_ms(now - began_), std::move(notice), own_, leaders_}});
+                    to_ms(now - began_), std::move(notice), own_, names_.leaders}});
 }
 
 void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
@@ -188,6 +187,7 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
     voice_.put(leader_output::CloseLink{*node.link(), "joined again"});
   }
   node.join = join;
+  names_.job.learn(join.job, newest_in(join));
   node.set_link(link);
   node.heard = now;
   node.greeted = node.in_touch = greeted;  // it came after our Welcome
@@ -213,7 +213,13 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
   target_.learn(join.size, options_);
   absorb(now, node);
   resume(now, node);
-  if (ending_.stop_asked) send(node, Quit{*ending_.stop_asked});
+  // An earlier leader has told it to.
+  if (!ending_.stop_asked && !join.stop.empty()) {
+    ending_.stop_asked = join.stop;
+    for (const LeaderNode* each : nodes_) send(*each, Quit{join.stop});
+  } else if (ending_.stop_asked) {
+    send(node, Quit{*ending_.stop_asked});
+  }
 }
 
 // The own node, in the rounds to come.
@@ -300,7 +306,7 @@ void LeaderCore::resume(TimePoint now, LeaderNode& node) {
   newcomers_.push_back(node.incarnation());
   if (report && report->workers) {
     node.set_progress(NodeProgress::kEnding);
-    const std::string why = stop_text(*report, electorates_.latest, name_);
+    const std::string why = stop_text(*report, electorates_.latest, names_.node);
     if (knows && ending_.text.empty()) ending_.text = why;
     const auto grace = std::chrono::duration_cast<milliseconds>(
         report->intact ? options_.stop_grace : options_.lost_grace);
@@ -489,7 +495,5 @@ void Leader::perform_answers(const Perform& perform) {
 LeaderState Leader::state() const { return core_->state_; }
 uint64_t Leader::round() const { return core_->electorates_.latest.round; }
 uint64_t Leader::term() const { return core_->term_; }
-std::vector<RosterEntry> Leader::nodes() const { return core_->nodes(); }
-std::string Leader::status_json(TimePoint now) const { return core_->status_json(now); }
 
 }  // namespace muster::rendezvous

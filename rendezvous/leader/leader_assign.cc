@@ -106,6 +106,7 @@ void LeaderCore::assign(TimePoint now) {
              electorates_.latest.round);
   Assign same = same_for_all(electorates_.latest, decision_.world_size, own_);
   same.checks = options_.health_checks;
+  if (options_.run_id == kUnnamedJob) same.job = names_.job.settle(own_, electorates_.latest.key());
   if (const Electorate& ran = electorates_.confirmed; ran.confirmed) {
     same.confirmed = ran.round;
     if (ran.term != term_) same.confirmed_term = ran.term;

@@ -8,6 +8,7 @@
 #include "rendezvous/agreement/target_size.h"
 #include "rendezvous/leader/inquiry.h"
 #include "rendezvous/leader/leader_ending.h"
+#include "rendezvous/leader/leader_names.h"
 #include "rendezvous/leader/leader_voice.h"
 #include "rendezvous/leader/node_changes.h"
 #include "rendezvous/leader/node_places.h"
@@ -121,9 +122,8 @@ class LeaderCore {
   RoundPolicy& policy_;
   const LeaseTimes times_;
   const std::vector<Setting> settings_;  // all, to compare with
-  std::string name_;
-  const std::string leaders_;  // as in Welcome
-  std::string joined_;         // since the last look, for the log
+  LeaderNames names_;
+  std::string joined_;  // since the last look, for the log
   // LeaderSeed; told; last
   uint64_t own_ = 0;
   uint64_t candidates_ = 0;

@@ -282,6 +282,8 @@ void LeaderCore::gather(TimePoint now) {
     voice_.say_when_changed(kEventRoundWaiting, "this leader's node leaves, the next one goes on");
     return;
   }
+  if (ending_.stop_asked)
+    return (void)voice_.say_when_changed(kEventRoundWaiting, *ending_.stop_asked);
   const TimePoint until = gathering_since_ + options_.join_timeout;
   const std::vector<LeaderNode*> free = free_nodes();
   joiners_ = free;

@@ -33,6 +33,9 @@ std::string_view to_string(NodeProgress progress) {
   return "";
 }
 
+// To the millisecond.
+double rounded_s(Duration duration) { return static_cast<double>(to_ms(duration)) / 1000; }
+
 // By node rank, those without one last, by name: as the table of `muster status`.
 bool row_less(const LeaderNode* left, const LeaderNode* right) {
   const auto key = [](const LeaderNode& node) {
@@ -54,12 +57,12 @@ nlohmann::json node_status(const LeaderNode& node, TimePoint now, bool spare) {
   if (node.health.is_out(now)) {
     status["state"] = "unfit";
     status["unfit_for"] = node.health.why();
-    status["unfit_s"] = to_seconds(node.health.until() - now);
+    status["unfit_s"] = rounded_s(node.health.until() - now);
   }
   status["connected"] = node.link().has_value();
   status["suspect"] = node.suspect;
   status["leaving"] = node.leave_by().has_value();
-  status["silent_s"] = to_seconds(now - node.heard);
+  status["silent_s"] = rounded_s(now - node.heard);
   return status;
 }
 
@@ -68,7 +71,7 @@ nlohmann::json node_status(const LeaderNode& node, TimePoint now, bool spare) {
 std::string LeaderCore::status_json(TimePoint now) const {
   nlohmann::json status;
   status["run_id"] = options_.run_id;
-  status["leader"] = name_;
+  status["leader"] = names_.node;
   status["term"] = term_;
   status["state"] = muster::rendezvous::to_string(state_);
   status["round"] = electorates_.latest.round;
@@ -82,11 +85,10 @@ std::string LeaderCore::status_json(TimePoint now) const {
   status["reasons"] = voice_.said();
   const GrowVerdict growth = target_.hurried(policy_.may_grow(now));
   if (busy() && !growth.now && growth.at) {
-    const std::string wait = format_duration(*growth.at - now);
-    status["growth_wait"] = wait;
+    status["growth_wait_s"] = rounded_s(*growth.at - now);
     if (auto& reasons = status["reasons"]; reasons.contains(kEventRoundGrowth))
-      reasons[kEventRoundGrowth] =
-          voice_.said().at(std::string(kEventRoundGrowth)) + " for " + wait;
+      reasons[kEventRoundGrowth] = voice_.said().at(std::string(kEventRoundGrowth)) + " for " +
+                                   format_duration(*growth.at - now);
   }
   if (furthest_.step >= 0 && furthest_.round == electorates_.latest.round)
     status["step"] = furthest_.step;
@@ -124,5 +126,8 @@ std::vector<RosterEntry> LeaderCore::nodes() const {
   });
   return here;
 }
+
+std::vector<RosterEntry> Leader::nodes() const { return core_->nodes(); }
+std::string Leader::status_json(TimePoint now) const { return core_->status_json(now); }
 
 }  // namespace muster::rendezvous

@@ -30,10 +30,10 @@ int64_t to_ms(Duration duration) {
 }  // namespace
 
 MemberCore::MemberCore(TimePoint now, const JobOptions& options, MemberSetup setup)
-    : options_(options),
+    : beat_at_(now),
+      options_(options),
       times_(lease_times(options.lease)),
       setup_(std::move(setup)),
-      beat_at_(now),
       lease_from_(now),
       alone_since_(now),
       awake_at_(now) {
@@ -125,6 +125,7 @@ void MemberCore::send_join(TimePoint now) {
   }
   join.budget = budget(now);
   join.size = size_;
+  join.job = assign_.job;
   join.failures = failures_.all;
   join.leader = leader_agent_;
   for (Failure& failure : join.failures) failure = aged(now, std::move(failure));
@@ -219,6 +220,13 @@ void MemberCore::failed(TimePoint now, uint64_t round, std::vector<Failure> fail
     if (failures_.all.size() < kMaxFailuresKept) failures_.all.push_back(std::move(failure));
   }
   handle(now, MemberEvent::kFailed);
+}
+
+void MemberCore::beat(TimePoint now) {
+  if (now < beat_at_) return;
+  const uint64_t known = in_round() ? round_ : rounds_.last ? rounds_.last->round : 0;
+  send(Heartbeat{beats_.next(now), known, step_, words_.echo_ms()});
+  beat_at_ = now + times_.heartbeat;
 }
 
 void MemberCore::contribute(uint64_t round, uint64_t sequence, std::string bytes) {
@@ -366,7 +374,10 @@ void Member::on_gone(TimePoint now, uint64_t round) {
 }
 void Member::on_progress(TimePoint now, uint64_t round, int64_t step) {
   core_->check_lease(now);
-  if (core_->current(round)) core_->step_ = std::max(core_->step_, step);
+  if (core_->current(round)) {
+    if (core_->step_ < 0) core_->beat_at_ = now;
+    core_->step_ = std::max(core_->step_, step);
+  }
   core_->advance(now);
 }
 void Member::on_contribution(TimePoint now, uint64_t round, uint64_t sequence, std::string bytes) {

@@ -34,7 +34,7 @@ enum class CandidateSource {
 };
 
 struct MemberSetup {
-  Join self;                            ///< identity, address, sizes, role; the rest is ignored
+  Join self;                            ///< identity, address, sizes, role
   std::vector<std::string> candidates;  ///< names, in their order; never empty. kRead: "host:port"
   CandidateSource source = CandidateSource::kTold;
   double jitter = 0.5;  ///< [0, 1): spreads retries of many agents
@@ -88,8 +88,9 @@ class Member {
   /// Of workers that were told to save (member_output::NotifyWorkers) there are none, or no more:
   /// a Stop has nothing to wait for.
   void on_saved(TimePoint now, uint64_t round);
-  /// The furthest step that this node's workers of that round made, >= 0; the next heartbeat tells
-  /// it. A lower one than before, or of another round, is nothing. Nobody calls it yet.
+  /// The furthest step that this node's workers of that round made, >= 0. The first one is told at
+  /// once, as it ends an interruption of the job; later ones with the next heartbeat. A lower one
+  /// than before, or of another round, is nothing.
   void on_progress(TimePoint now, uint64_t round, int64_t step);
   /// This node's part of an exchange (exchange.h); the answer is an output. One at a time, numbered
   /// from 0 in each round. At most kMaxExchangeBytes.

@@ -55,6 +55,7 @@ class MemberCore {
   MemberState state_ = MemberState::kSeeking;
   uint64_t round_ = 0;
   int64_t step_ = -1;    // of round_
+  TimePoint beat_at_;    // the next heartbeat
   std::string refused_;  // by this node, last: it was told something else of the job
 
  private:
@@ -116,7 +117,6 @@ class MemberCore {
   Inquiry inquiry_;            // of that Leader
   SentBeats beats_;
   TimePoint joined_at_;   // the leader on its present link
-  TimePoint beat_at_;     // the next heartbeat
   TimePoint lease_from_;  // when the last acknowledged heartbeat, or the Join, was sent
   LeaderWords words_;     // of leaders
   TimePoint heard_from_;  // when the last heartbeat was sent that a leader answered

@@ -294,6 +294,8 @@ void MemberCore::from_leader(TimePoint now, const Message& message) {
     stop_ = Stop{round_, grace.count(), finish->reason};
     if (saving_.holds()) stop_workers(now, true);
     handle(now, MemberEvent::kFinishOrdered);
+  } else if (const auto* quit = std::get_if<Quit>(&message)) {
+    setup_.self.stop = quit->reason;
   } else if (const auto* decided = std::get_if<Decided>(&message)) {
     if (rounds_.last && rounds_.last->round == decided->round)
       rounds_.last->decision = decided->decision;
@@ -437,13 +439,6 @@ void MemberCore::advance(TimePoint now) {
   if (leader_) return beat(now);
   call_roll(now);
   consider_leading(now);
-}
-
-void MemberCore::beat(TimePoint now) {
-  if (now < beat_at_) return;
-  const uint64_t known = in_round() ? round_ : rounds_.last ? rounds_.last->round : 0;
-  send(Heartbeat{beats_.next(now), known, step_, words_.echo_ms()});
-  beat_at_ = now + times_.heartbeat;
 }
 
 void MemberCore::dial(TimePoint now) {

@@ -74,6 +74,8 @@ struct Join {
   BudgetState budget;
   std::optional<SizeRequest> size;  ///< none = nobody ever asked, as far as it knows
   std::vector<Failure> failures;    ///< of last_round, not yet acknowledged by a later round
+  std::string job = {};             ///< as in the last Assign
+  std::string stop = {};            ///< as in Quit, of whichever leader; "" = nobody told it to go
   uint64_t leader = 0;  ///< Welcome::incarnation: any other agent refuses; 0 = it was not told
 };
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -15,6 +16,8 @@
 
 namespace muster::rendezvous {
 
+/// The run id of jobs that nobody named: torchrun's default.
+inline constexpr std::string_view kUnnamedJob = "none";
 inline constexpr Duration kMinLease = std::chrono::seconds(2);
 
 struct JobOptions {

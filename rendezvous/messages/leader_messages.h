@@ -93,6 +93,8 @@ struct Assign {
   uint64_t confirmed_term = 0;  ///< of that round; 0 = `term`
   std::vector<EndedNodes> ended = {};        ///< of rounds before, that still count; for candidates
   HealthChecks checks = HealthChecks::kOff;  ///< before the workers start
+  /// What a job without a run id is called, for people and programs; "" = it has one.
+  std::string job = {};
 };
 /// Who was told to save obeys when its time to save is over. `all_leave`: every node of the round
 /// was told to go, so that nobody waits to go on: it obeys at once, and kills in its time.

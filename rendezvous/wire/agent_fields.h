@@ -75,6 +75,8 @@ void fields(Visitor& v, M& m) {
   v.object("budget", m.budget);
   v.optional_object("size", m.size);
   v.list("failures", m.failures, kMaxFailuresPerFrame);
+  v.text("job", m.job, kMaxNameBytes);
+  v.text("stop", m.stop, kMaxTextBytes);
   v.number_or("leader", 0, m.leader);
 }
 template <typename Visitor, OneOf<Heartbeat> M>

@@ -73,6 +73,7 @@ void fields(Visitor& v, M& m) {
   v.list("ended", m.ended, kMaxEndedRounds);
   v.flag("check_node", m.checks, HealthChecks::kLocal);
   v.flag("check_pairs", m.checks, HealthChecks::kPairs);
+  v.text("job", m.job, kMaxNameBytes);
 }
 template <typename Visitor, OneOf<RosterPart> M>
 void fields(Visitor& v, M& m) {

@@ -21,7 +21,7 @@ from harness import CPUS, ROOT, Bench
 from report import Results
 from store_servers import LOOKUP, SILENT_DNS
 
-BENCHMARKS = ("launch", "restart", "overhead", "binary", "logs", "progress", "store", "rounds", "failures", "mpi", "trackers", "fabric")
+BENCHMARKS = ("launch", "restart", "overhead", "binary", "logs", "progress", "sidecar", "store", "rounds", "failures", "mpi", "trackers", "fabric")
 SHORT = {"launch", "restart", "binary", "rounds", "failures"}  # what is measured takes milliseconds at a time
 SCRATCH = "BENCH_SCRATCH"  # set inside the name spaces
 

@@ -267,6 +267,15 @@ class WrongInputs(harness.MusterTest):
             line = json.loads(finished.last_error_line)
             self.assertEqual((line["event"], line["exit_code"]), ("job.refused", finished.code))
 
+    def test_so_does_who_says_it_to_another_verb_or_in_the_environment(self):
+        for words in (("run", "--nnodes", "none", "x"), ("local", "--nodes", "none", "x"), ("sidecar", "--run-dir", "run"),
+                      ("sidecar", "--run-dir", "run", "--report", "trainjob")):
+            for flag, env in ((("--log-format", "json"), {}), ((), {"LOG_FORMAT": "json"}), ((), {"MUSTER_LOG_FORMAT": "json"})):
+                finished = self.run_muster(words[0], *flag, *words[1:], env=env)
+                line = json.loads(finished.last_error_line)
+                self.assertEqual((line["event"], line["exit_code"], line["level"]), ("job.refused", finished.code, "error"), words)
+                self.assertEqual([each for each in finished.err.splitlines() if not each.startswith("{")], [])
+
     def test_an_unknown_verb(self):
         finished = self.expect_code(self.run_muster("launch", "train.py"), 64)
         self.assertIn("launch", finished.err)

@@ -4,7 +4,7 @@ import os
 import re
 import signal
 
-from harness import MusterTest
+from harness import MusterTest, free_port, wait_until
 
 
 class JournalTest(MusterTest):
@@ -103,6 +103,32 @@ class OneNodeTest(JournalTest):
 
 
 class ManyNodesTest(JournalTest):
+    def test_a_job_without_an_id_has_one_name_whoever_leads(self):
+        port = free_port()
+        worker = self.sh('trap "exit 0" TERM; while ! [ -e "$OUT/done" ]; do sleep 0.05; done')
+        agents = [self.start("run", "--nnodes", "1:3", "--rdzv-endpoint", "127.0.1.1:%d,127.0.1.2:%d" % (port, port), "--local-addr",
+                             "127.0.1.%d" % k, "--node-name", "node-%d" % k, "--lease", "2s", "--replace-wait", "0s", "--rdzv-conf",
+                             "last_call_timeout=1", "--run-dir", "run-%d" % k, worker) for k in (1, 2, 3)]
+
+        def runs_on(nodes):
+            status = self.run_muster("status", "--json", "127.0.1.2:%d" % port)
+            status = json.loads(status.out) if status.code == 0 else {}
+            return (status.get("state"), status.get("round_nodes")) == ("Running", nodes) and status
+        name = wait_until(lambda: runs_on(3), "a round of three")["job"]
+        self.assertRegex(name, "^job-[0-9a-f]{12}$")
+        os.kill(agents[0].pid, signal.SIGKILL)
+        self.assertEqual(wait_until(lambda: runs_on(2), "the second node leads", 30)["job"], name)
+        self.write("done", "")
+        for agent in agents[1:]:
+            self.expect_code(agent.finish(), 0)
+        agents[0].finish()
+        for k in (2, 3):
+            lines = self.lines("run-%d" % k)
+            begun = self.events(lines).index("job.named")
+            self.assertEqual((lines[begun]["was"], {line["job"] for line in lines[:begun]}), ("none", {"none"}))
+            self.assertEqual({line["job"] for line in lines[begun:]}, {name})
+            self.assertEqual(self.events(lines).count("round.start"), 2)
+
     def test_each_node_of_a_local_job_has_its_own(self):
         for words, env in ((("--run-dir", "run"), {}), ((), {"MUSTER_RUN_DIR": "other"})):
             worker = self.sh('[ "$RANK" = 1 ] && exit 4; exec sleep 60', "worker-%s" % bool(env))

@@ -389,6 +389,29 @@ class OtherTargetsTest(SidecarTest):
         self.assertEqual((status["progressPercentage"], status["lastUpdatedTime"]), (100, "2026-11-27T21:07:51Z"))
         self.assertIn({"name": "loss", "value": "0.5"}, status["metrics"])
 
+    def test_the_trainer_hears_of_the_next_agent_from_the_next_sidecar(self):
+        receiver = self.receiver()
+        words = ("sidecar", "--run-dir", "run", "--log-format", "json", "--report", "trainjob")
+        journal = self.journal()
+        journal.say("round.start", first_rank=0, round=1)
+        journal.say("progress", first_rank=0, step=10, percent=10)
+        first = self.start(*words, env=self.trainjob(receiver))
+        receiver.wait_until(lambda: receiver.requests, "the first report")
+        second = self.start(*words, "--after-another", env=self.trainjob(receiver))
+        second.wait_for(r"sidecar\.waiting", "err")
+        first.popen.kill()
+        journal.let_go()
+        successor = self.journal(mark="agent2", first=journal.seq + 1)
+        successor.say("job.start", leads=True)
+        successor.say("progress", first_rank=0, step=70, percent=70)
+        successor.end()
+        finished = self.expect_code(second.finish(), 0)
+        percents = [request.body["trainerStatus"]["progressPercentage"] for request in receiver.requests]
+        self.assertEqual((percents[0], percents[-1], percents), (10, 100, sorted(percents)))
+        last = json.loads(finished.err.splitlines()[-1])
+        self.assertEqual((last["event"], last["job"], last["run_id"], last["node"]), ("sidecar.end", "bert", "bert", "node-0"))
+        first.finish()
+
     def test_a_node_that_does_not_lead_tells_the_trainer_nothing(self):
         receiver = self.receiver()
         journal = self.journal()

@@ -176,6 +176,7 @@ class MetricsTest(StatusPortTest):
         self.assertEqual(self.value("muster_workers", text), 2)
         self.assertEqual(self.value("muster_ranks", text), 2)
         self.assertEqual(self.value("muster_round", text), 2)
+        self.assertEqual(self.value("muster_rendezvous_seconds_count", text), 2)
         self.assertEqual(self.value("muster_leader", text), 1)
         self.assertEqual(self.value("muster_restarts_allowed", text), 2)
         self.assertEqual(self.value('muster_nodes{state="running"}', text), 1)
@@ -193,6 +194,7 @@ class MetricsTest(StatusPortTest):
     def test_the_leader_tells_of_the_job_and_each_node_of_itself(self):
         self.port = free_port()
         agent = self.start("local", "--nodes", 2, "--status-port", self.port, "--nproc-per-node", 1, self.sh(TRAINER))
+        agent.wait_for("status port of node 1: http://127.0.1.1:%d/status; of node K: 127.0.1.K" % self.port, "err")
         for host in ("127.0.1.1", "127.0.1.2"):
             self.wait_for_port(host)
         self.wait_for_steps(rank=1)
@@ -201,6 +203,7 @@ class MetricsTest(StatusPortTest):
         self.assertEqual((self.value("muster_leader", first), self.value("muster_leader", second)), (1, 0))
         self.assertEqual((self.value("muster_workers", first), self.value("muster_workers", second)), (1, 1))
         self.assertNotIn("muster_nodes", second)
+        self.assertRegex(second, r'muster_job_info\{name="local-\d+",run_id="local-\d+",node="node-2"\} 1')
         self.assertIsNotNone(self.value('muster_worker_resident_bytes{rank="1"}', second))
         follower = json.loads(self.get("/status", host="127.0.1.2").text)
         self.assertEqual((follower["node"], follower["state"], follower["round"]), ("node-2", "Running", 1))

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "rendezvous/messages/agent_messages.h"
 #include "rendezvous/messages/job_options.h"
 #include "tests/simulation/dice.h"
 
@@ -30,6 +31,14 @@ struct SizeAsk {
   int nodes = 0;                         ///< without a launcher apart
   int agent = 0;                         ///< asked first
   std::optional<Duration> leader_lives;  ///< it is killed so long after it took the request
+};
+
+/// Somebody wants another round, or the end.
+struct Command {
+  rendezvous::JobCommandKind kind = rendezvous::JobCommandKind::kRestart;
+  int agent = 0;                         ///< asked first
+  std::vector<int> unlinked;             ///< nodes whose links break just before
+  std::optional<Duration> leader_lives;  ///< it is killed so long after it obeyed
 };
 
 /// Between two nodes alone: what one sends does not arrive, or what both send.

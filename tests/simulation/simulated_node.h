@@ -67,7 +67,9 @@ struct Node {
   bool up = false;         // the agent's process lives
   bool host_down = false;  // no machine: nothing answers, not even a refusal
   bool fell_with_host = false;
-  bool exited = false;  // the agent ended by itself
+  bool exited = false;        // the agent ended by itself
+  bool told_to_end = false;   // somebody wants the job to end, and this agent was told
+  bool leads_to_end = false;  // its leader knows of that
   TimePoint frozen_until{};
   TimePoint slow_until{};
   TimePoint calm_since{};  // nothing was done to this node

@@ -81,6 +81,7 @@ World::World(const Scenario& scenario) : WorldState(scenario) {
   for (const SizeAsk& ask : features_.asks)
     after(ask.after, -1, [this, ask] { ask_size(ask, newest(nodes_, ask.agent), 0); });
   plan_faults(only_failures);
+  if (scenario.commands) plan_commands();
 }
 
 void World::plan_faults(bool only_failures) {
@@ -242,8 +243,8 @@ Outcome World::run() {
     deliver(std::move(event));
     check();
   }
-  if (can_run_ && !outcome_.success && !outcome_.split && outcome_.violation.empty() &&
-      outcome_.end.starts_with("no "))
+  if (can_run_ && outcome_.stops == 0 && !outcome_.success && !outcome_.split &&
+      outcome_.violation.empty() && outcome_.end.starts_with("no "))
     violate("enough nodes were left to go on: " + outcome_.end);
   digest_.add(next_number_);
   digest_.add(outcome_.violation.empty() ? 0 : 1);

@@ -41,14 +41,16 @@ enum class Bug {
   kOldWord,         ///< nodes give to each exchange what they gave to the first
   kCutSaves,        ///< the leader says that all nodes leave when one does
   kAskListedOnly,   ///< a leader asks nobody but those who may lead by its own list
+  kForgetStop,      ///< nobody tells a new leader that the job is to end
   kKeepLeaders,     ///< a node keeps the leaders that it read, whatever the job's are
 };
 
 struct Scenario {
   uint64_t seed = 1;
   Bug bug = Bug::kNone;
-  bool etcd = false;   ///< it elects the leader
-  bool lists = false;  ///< nodes are read from a list that changes, wherever that can be
+  bool etcd = false;      ///< it elects the leader
+  bool lists = false;     ///< nodes are read from a list that changes, wherever that can be
+  bool commands = false;  ///< users ask for restarts, and for the end
 };
 
 /// `violation` empty = all promises were kept. `end`: how the job ended.
@@ -61,6 +63,8 @@ struct Outcome {
   int rounds = 0;        ///< that ran on all their nodes
   int take_overs = 0;    ///< leaders after the first
   int resizes = 0;       ///< sizes that were asked for and taken
+  int restarts = 0;      ///< that were asked for and obeyed
+  int stops = 0;         ///< the same of ends
   int steps = 0;         ///< that workers made, on each node
   int alone = 0;         ///< workers that started again alone
   int unfit = 0;         ///< health checks that failed

@@ -1,6 +1,6 @@
 // World: the inside of the simulator, shared by its sources: nodes (world_nodes.cc), network
 // (world_network.cc), workers (world_workers.cc), exchanges (world_exchange.cc), sizes
-// (world_sizes.cc), faults and checks (simulator.cc).
+// (world_sizes.cc), commands (world_commands.cc), faults and checks (simulator.cc).
 #pragma once
 
 #include <functional>
@@ -116,6 +116,10 @@ class World : private WorldState {
   void begin_led(int leader, const rendezvous::Assign& assign);
   void check_wanted(int leader, const rendezvous::Assign& assign);
   void check_target(const std::vector<int>& alive);
+  // --- restarts and the end
+  void plan_commands();
+  void command(const Command& command);
+  void quit(int node);
   // --- the promises
   void check();
   void trouble(Duration length);

@@ -107,7 +107,12 @@ void World::send(uint64_t id, bool to_leader, Message message) {
   if (ack != nullptr && ack->sequence == 0 && scenario_.bug == Bug::kLateWord) return;
   AskedSize asked;  // as who sends it knows
   if (ack != nullptr) asked = node(link.to).leads_with;
-  if (std::holds_alternative<Join>(message)) asked = node(link.from).told;
+  bool stops = false;
+  if (auto* join = std::get_if<Join>(&message)) {
+    asked = node(link.from).told;
+    stops = node(link.from).told_to_end;
+    if (scenario_.bug == Bug::kForgetStop) join->stop.clear();
+  }
   // Within one process there are no frames.
   if (next_number_ % kCodecEvery == 0 && link.from != link.to) {
     const std::string frame = encode(message);
@@ -119,7 +124,7 @@ void World::send(uint64_t id, bool to_leader, Message message) {
     message = std::move(*decoded->message);
   }
   const int target = to_leader ? link.to : link.from;
-  carry(id, to_leader, [this, id, to_leader, target, asked, message = std::move(message)] {
+  carry(id, to_leader, [this, id, to_leader, target, asked, stops, message = std::move(message)] {
     const auto open = links_.find(id);
     if (open == links_.end()) return;
     if (to_leader) {
@@ -127,6 +132,7 @@ void World::send(uint64_t id, bool to_leader, Message message) {
       if (node(target).leader) {
         node(target).leader->on_message(now_, id, message);
         if (std::holds_alternative<Join>(message)) learn_asked(open->second, asked);
+        if (stops && open->second.joined) node(target).leads_to_end = true;
         return;
       }
       if (const auto* hello = std::get_if<Hello>(&message)) {
@@ -142,6 +148,7 @@ void World::send(uint64_t id, bool to_leader, Message message) {
       if (node(target).election && std::holds_alternative<Welcome>(message))
         node(target).election->linked();
       node(target).member->on_message(now_, open->second.candidate, message);
+      if (std::holds_alternative<Quit>(message)) quit(target);
       if (std::holds_alternative<Ack>(message)) node(target).acks.emplace_back(id, asked);
     }
   });

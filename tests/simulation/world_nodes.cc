@@ -73,7 +73,7 @@ void World::boot(int index) {
   Node& booted = node(index);
   if (booted.up) return;
   booted.up = true;
-  booted.exited = false;
+  booted.exited = booted.told_to_end = false;
   if (booted.fell_with_host && features_.moves)
     booted.host = fmt::format("10.1.0.{}", next_incarnation_);
   if (booted.fell_with_host && features_.moves) draw_host(booted);
@@ -310,6 +310,7 @@ void World::lead_anew(int index, LeaderSeed seed) {
   if (scenario_.bug == Bug::kGrowAtOnce) policy.scale_up_interval = policy.scale_up_quiet = 0s;
   owner.leads_with = owner.told;
   owner.led = {};
+  owner.leads_to_end = false;
   owner.policy = std::make_unique<elastic::RoundPolicy>(policy, dice_.number());
   owner.leader = std::make_unique<Leader>(now_, owner.options, *owner.policy, std::move(seed));
   if (scenario_.bug != Bug::kForgetTarget) (void)owner.leader->follow_list(owner.target);

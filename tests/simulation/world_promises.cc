@@ -126,6 +126,8 @@ void World::check_kept_places(const RanRound& before, const RanRound& now) {
 
 void World::check_assign(int index, const Assign& assign) {
   check_wanted(index, assign);
+  if (node(index).leads_to_end)
+    violate(fmt::format("{} begins a round, and knows that the job is to end", index));
   begin_led(index, assign);
   const Node& owner = node(index);
   const auto nodes = owner.leader->nodes();

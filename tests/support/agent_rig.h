@@ -40,6 +40,7 @@ class AgentRig : public ::testing::Test {
     return {.options = options_,
             .environment = environment_,
             .setup = setup_,
+            .job = "bert",
             .node = "node-1",
             .token = "00112233445566778899aabbccddeeff",
             .folder = ::testing::TempDir() + "agent-rig",

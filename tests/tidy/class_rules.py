@@ -19,7 +19,7 @@ MOST_METHODS = 25
 DEBTS = {
     "ControlLink": (16, 35),
     "EtcdElection": (16, 21),
-    "LeaderCore": (56, 69),
+    "LeaderCore": (55, 69),
     "LeaderHost": (17, 27),
     "LeaderNode": (19, 10),
     "LocalGroup": (18, 33),

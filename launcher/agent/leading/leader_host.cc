@@ -200,7 +200,8 @@ std::string LeaderHost::status() const {
   return leader_status({.leader = leader_->status_json(loop_.now()),
                         .max_restarts = setup_.policy.restarts.max_restarts,
                         .progress = setup_.progress ? setup_.progress() : "",
-                        .history = setup_.timeline != nullptr ? setup_.timeline->json() : ""});
+                        .history = setup_.timeline != nullptr ? setup_.timeline->json() : "",
+                        .job = setup_.job()});
 }
 
 void LeaderHost::told(rendezvous::CandidateAnswers answers) {

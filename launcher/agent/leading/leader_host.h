@@ -39,6 +39,7 @@ struct LeaderHostSetup {
   std::function<void(const rendezvous::leader_output::AskCandidates&)> ask = {};
   /// What an observer is told: status_answer.h.
   std::function<std::string()> status;
+  std::function<std::string()> job;  ///< what it is called
   /// What the workers of this node say of how far they are, as JSON; "" = nothing. Empty = the
   /// same.
   std::function<std::string()> progress = {};

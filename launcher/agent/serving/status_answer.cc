@@ -73,6 +73,7 @@ StateWords words_of(elastic::GroupState state) {
 std::string leader_status(const LeaderFacts& facts) {
   auto parsed = parse_json(facts.leader);
   if (!parsed) return facts.leader;  // longer than what we read back: better than nothing
+  (*parsed)["job"] = facts.job;
   (*parsed)["max_restarts"] = facts.max_restarts;
   number_ranks((*parsed)["nodes"]);
   add_progress(*parsed, facts.progress);
@@ -87,6 +88,7 @@ std::string leader_status(const LeaderFacts& facts) {
 std::string follower_status(const FollowerFacts& facts) {
   nlohmann::json status;
   status["run_id"] = facts.run_id;
+  status["job"] = facts.job;
   status["node"] = facts.node;
   status["state"] = facts.state;
   if (facts.leader_at) status["leader_at"] = *facts.leader_at;
@@ -114,6 +116,7 @@ std::string single_node_status(const SingleNodeFacts& facts) {
 
   nlohmann::json status;
   status["run_id"] = facts.run_id;
+  status["job"] = facts.job;
   status["leader"] = facts.node;
   status["term"] = 0;
   status["state"] = words_of(facts.state).job;

@@ -2,19 +2,21 @@
 // job. Pure; `muster status` shows it (status_table.h), and so may anybody who reads JSON.
 //
 // From the leader, or the only node:
-//   {"run_id", "leader" (its node), "term", "state", "round" (0 = none yet), "round_nodes",
-//    "min_nodes", "max_nodes", "sizes" ("2 or 4 nodes"; absent where it takes all between),
-//    "target_nodes" (how many the leader wants; absent of a job of one node), "restarts_used",
-//    "max_restarts", "reasons": {event: last reason},
-//    "last_stop", "nodes": [{"name", "host", "port", "node_rank" (-1 = in no round), "workers",
-//    "first_rank" (-1 = not known), "state", "connected", "suspect", "leaving", "silent_s"}],
-//    "node_total" (may be more than are listed), "progress": {"rank", "step", "total", "epoch",
-//    "metrics", "rate", "percent", "eta_s", "unmoved_s"} (absent: nobody has said how far it is;
-//    what is not known is absent in it, too), "history": [{"time", "round", "cause", "reason",
-//    "total_s", "phases": {...}}] (the restart timeline, the oldest first)}
+//   {"run_id", "job" (its name), "leader" (its node), "term", "state", "round" (0 = none yet),
+//    "round_nodes", "min_nodes", "max_nodes", "sizes" ("2 or 4 nodes"; absent where it takes all
+//    between), "target_nodes" (how many the leader wants; absent of a job of one node),
+//    "growth_wait_s" (until the round may grow; absent: it may now, or no round runs),
+//    "restarts_used", "max_restarts", "reasons": {event: last reason}, "last_stop", "nodes":
+//    [{"name", "host", "port", "node_rank" (-1 = in no round), "workers", "first_rank" (-1 = not
+//    known), "state", "connected", "suspect", "leaving", "silent_s"}], "node_total" (may be more
+//    than are listed), "progress": {"rank", "step", "total", "epoch", "metrics", "rate", "percent",
+//    "eta_s", "unmoved_s"} (absent: nobody has said how far it is; what is not known is absent in
+//    it, too), "history": [{"time", "round", "cause", "reason", "total_s", "phases": {...}}] (the
+//    restart timeline, the oldest first)}
 // From any other agent:
-//   {"run_id", "node", "state" (of its membership), "leader_at" ("host:port" to ask; absent = not
-//    known), "reason", "round", "round_nodes", "restarts_used", "progress" (of its own workers)}
+//   {"run_id", "job", "node", "state" (of its membership), "leader_at" ("host:port" to ask; absent
+//    = not known), "reason", "round", "round_nodes", "restarts_used", "progress" (of its own
+//    workers)}
 #pragma once
 
 #include <optional>
@@ -35,6 +37,7 @@ struct LeaderFacts {
   /// that the job is known to have made stands for it.
   std::string progress = {};
   std::string history = {};  ///< JobTimeline::json; "" = there is none
+  std::string job = {};      ///< its name
 };
 /// All of it, with the first rank of each node.
 [[nodiscard]] std::string leader_status(const LeaderFacts& facts);
@@ -42,6 +45,7 @@ struct LeaderFacts {
 /// An agent that does not lead.
 struct FollowerFacts {
   std::string run_id;
+  std::string job;
   std::string node;
   std::optional<std::string> leader_at;  ///< "host:port", as this agent would dial it
   std::string reason;                    ///< why it does not lead
@@ -54,6 +58,7 @@ struct FollowerFacts {
 /// The only agent of a job of one node.
 struct SingleNodeFacts {
   std::string run_id;
+  std::string job;
   std::string node;
   Address address;
   int workers = 1;

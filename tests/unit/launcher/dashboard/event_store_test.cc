@@ -50,6 +50,27 @@ size_t added(EventStore& store, const WebhookBatch& what, int64_t now_ms = 1) {
   return count.value_or(999);
 }
 
+// Another job's nodes that have no name yet stay where they are.
+TEST_F(EventStoreTest, WhatANodeSaidBeforeItsJobHadANameIsOfThatJob) {
+  const auto store = opened();
+  WebhookBatch other = batch("none", 3, 1);
+  other.node = "node-2";
+  ASSERT_EQ(added(*store, batch("none", 1, 2)) + added(*store, other), 3U);
+  WebhookBatch named = batch("job-1", 5, 1, std::string(kNamedEvent));
+  named.events[0].was = "none";
+  EXPECT_EQ(added(*store, named), 1U);
+  EXPECT_EQ(store->events("job-1")->size(), 3U);
+  EXPECT_EQ(store->events("none")->size(), 1U);
+  const auto jobs = store->jobs();
+  ASSERT_EQ(jobs->size(), 2U);
+  for (const StoredJob& job : *jobs) EXPECT_EQ(job.began_ms, 1000) << job.name;
+  named.node = "node-2";
+  named.events[0].id = "another";
+  EXPECT_EQ(added(*store, named), 1U);
+  EXPECT_EQ(store->events("job-1")->size(), 5U);
+  EXPECT_EQ(store->jobs()->size(), 1U) << "nobody of the job 'none' is left";
+}
+
 TEST_F(EventStoreTest, EachEventIsTakenOnce) {
   const auto store = opened();
   EXPECT_EQ(added(*store, batch("bert", 0, 3)), 3U);

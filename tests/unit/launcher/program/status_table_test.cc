@@ -6,7 +6,7 @@ namespace muster::launcher {
 namespace {
 
 TEST(StatusTableTest, NodesComeInTheOrderOfTheirRanksAndSparesLast) {
-  const auto table = status_table(R"({"run_id": "7", "leader": "b", "state": "Running", "round": 3,
+  const auto table = status_table(R"({"job": "7", "leader": "b", "state": "Running", "round": 3,
       "round_nodes": 2, "min_nodes": 1, "max_nodes": 4, "restarts_used": 1, "max_restarts": 3,
       "last_stop": "a is gone", "reasons": {"round.grow": "1 spare, but not before 10 s"}, "node_total": 5,
       "nodes": [
@@ -68,7 +68,7 @@ TEST(StatusTableTest, ListsThatWouldBeWrongAreErrors) {
   const auto error = [](const std::string& status) {
     return status_hosts(status, {}).error().code;
   };
-  EXPECT_EQ(error(R"({"run_id": "7", "node": "c"})"), Code::kPeer);
+  EXPECT_EQ(error(R"({"job": "7", "node": "c"})"), Code::kPeer);
   EXPECT_EQ(error(R"({"node_total": 2, "nodes": []})"), Code::kLimit);
   EXPECT_EQ(error(R"({"nodes": [{"name": "vm:29401", "workers": 1, "connected": true}]})"),
             Code::kConfig);
@@ -77,11 +77,11 @@ TEST(StatusTableTest, ListsThatWouldBeWrongAreErrors) {
 }
 
 TEST(StatusTableTest, AFollowerSaysWhatItKnows) {
-  EXPECT_EQ(*status_table(R"({"run_id": "7", "node": "c", "leader_at": "10.0.0.1:29400", "round": 2,
+  EXPECT_EQ(*status_table(R"({"job": "7", "node": "c", "leader_at": "10.0.0.1:29400", "round": 2,
                               "round_nodes": 3, "restarts_used": 1, "reason": "not the leader"})"),
             "job 7: c follows 10.0.0.1:29400; last known: round 2 on 3 nodes, 1 restart used\n"
             "reason: not the leader\n");
-  EXPECT_EQ(*status_table(R"({"run_id": "7", "node": "c"})"), "job 7: c knows no leader\n");
+  EXPECT_EQ(*status_table(R"({"job": "7", "node": "c"})"), "job 7: c knows no leader\n");
 }
 
 TEST(StatusTableTest, WhatIsOfAnotherTypeIsLeftOut) {
@@ -93,7 +93,7 @@ TEST(StatusTableTest, WhatIsOfAnotherTypeIsLeftOut) {
 }
 
 TEST(StatusTableTest, WhatATerminalWouldObeyIsWrittenOut) {
-  EXPECT_EQ(*status_table("{\"run_id\": \"\\u001b[2J\", \"node\": \"c\"}"),
+  EXPECT_EQ(*status_table("{\"job\": \"\\u001b[2J\", \"node\": \"c\"}"),
             "job \\x1b[2J: c knows no leader\n");
 }
 

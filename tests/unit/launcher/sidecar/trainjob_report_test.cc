@@ -72,6 +72,12 @@ TEST_F(TrainJobReportTest, AJournalWithoutItsBeginningSaysItAsWell) {
   EXPECT_EQ(status_of(report_).at("progressPercentage"), 100);
 }
 
+TEST_F(TrainJobReportTest, NorDoesItsEndNeedMore) {
+  EXPECT_FALSE(report_.take(event("job.end", R"("result":"succeeded","first_rank":4)")));
+  EXPECT_TRUE(report_.take(event("job.end", R"("result":"succeeded","first_rank":0)")));
+  EXPECT_EQ(status_of(report_).at("progressPercentage"), 100);
+}
+
 TEST_F(TrainJobReportTest, WhoGetsRankZeroSaysWhatIsKnown) {
   report_.take(event("round.start", R"("first_rank":4)"));
   progress(R"("step":1,"percent":1)", 4);

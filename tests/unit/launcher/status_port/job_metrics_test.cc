@@ -20,6 +20,7 @@ MetricFacts leader() {
                {"state":"spare","node_rank":-1,"workers":2}],
       "progress":{"rank":0,"step":120,"total":1000,"epoch":1.5,"rate":2,"eta_s":440,"unmoved_s":0.5,
                   "metrics":{"loss":0.25,"note":"x"}}})";
+  facts.job = "bert-7";
   facts.node = "node-0";
   facts.leads = true;
   facts.progress = R"({"step":7})";
@@ -45,7 +46,7 @@ void expect_line(const std::string& text, const std::string& line) {
 TEST(JobMetricsTest, ALeaderTellsOfTheJobAndOfItsNode) {
   const std::string text = job_metrics(leader(), kPrometheusText);
   for (const char* line : {"muster_build_info{version=\"" MUSTER_VERSION "\"} 1",
-                           R"(muster_job_info{run_id="bert",node="node-0"} 1)",
+                           R"(muster_job_info{name="bert-7",run_id="bert",node="node-0"} 1)",
                            "muster_start_time_seconds 1795000000",
                            "muster_leader 1",
                            "muster_round 2",

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "tests/support/leader_fixture.h"
 
 namespace muster::rendezvous {
@@ -41,6 +43,8 @@ TEST_F(LeaderSizeTest, GrowthWaitsUnlessItIsAskedForAtOnce) {
     EXPECT_EQ(leader_->state(), at_once ? LeaderState::kStopping : LeaderState::kRunning);
     const bool waits = leader_->status_json(now_).find("growth for 5 min") != std::string::npos;
     EXPECT_EQ(waits, !at_once) << leader_->status_json(now_);
+    const auto status = parse_json(leader_->status_json(now_));
+    EXPECT_EQ(status->value("growth_wait_s", 0.0), at_once ? 0 : 300);
   }
 }
 

@@ -61,6 +61,54 @@ TEST_F(LeaderTakeOverTest, ATermThatWasRaisedLateIsToldToTheNextLeaderByWhoKnows
   EXPECT_EQ(sent<Assign>(2)->term, sent<Assign>(1)->term);
 }
 
+TEST_F(LeaderTakeOverTest, AJobThatNobodyNamedKeepsTheNameThatItsFirstLeaderMade) {
+  options_.run_id = kUnnamedJob;
+  std::string made;
+  for (const bool first : {true, false}) {
+    outputs_.clear();
+    lead(first ? seed_of(16, 0) : seed_of(33, 1));
+    for (const int node : {0, 1}) {
+      Join again = join_of(node);
+      if (!first && node == 0) again.last_round = report_of(0, 1);
+      if (!first && node == 0) again.last_round->workers = false;
+      // Node 1 was elsewhere, in a round that does not count.
+      if (!first) again.job = node == 0 ? made : "job-another";
+      leader_->on_message(now_, link_of(node),
+                          Hello{kControlVersion, options_.run_id, false, 0, {}, {}});
+      leader_->on_message(now_, link_of(node), again);
+      turn();
+    }
+    if (!first) pass(30s, {0, 1});
+    ASSERT_TRUE(sent<Assign>(0) && sent<Assign>(1)) << first;
+    EXPECT_EQ(sent<Assign>(0)->job, sent<Assign>(1)->job);
+    if (first) made = sent<Assign>(1)->job;
+    EXPECT_EQ(sent<Assign>(1)->job, made) << first;
+    EXPECT_EQ(made, "job-000000000064");
+  }
+}
+
+// Node 1 was not there when it was said.
+TEST_F(LeaderTakeOverTest, AJobThatAnEarlierLeaderToldToEndStartsNoFurtherRound) {
+  lead(seed_of(33, 1));
+  join(1);
+  Join told = join_of(0);
+  told.stop = "the end was asked for by 'a'";
+  join(0, told);
+  for (const int node : {0, 1}) {
+    ASSERT_TRUE(sent<Quit>(node)) << node;
+    EXPECT_EQ(sent<Quit>(node)->reason, told.stop);
+  }
+  pass(60s, {0, 1});
+  EXPECT_FALSE(sent<Assign>(0) || sent<Assign>(1));
+}
+
+TEST_F(LeaderTakeOverTest, AJobWithARunIdGetsNoOtherName) {
+  lead();
+  for (const int node : {0, 1}) join(node);
+  ASSERT_TRUE(sent<Assign>(0));
+  EXPECT_EQ(sent<Assign>(0)->job, "");
+}
+
 // The newest round was formed without nodes of the one before it, and not known to run: both count.
 TEST_F(LeaderTakeOverTest, NodesOfTheConfirmedRoundAreAskedToo) {
   LeaderSeed seed = seed_of(33, 1);

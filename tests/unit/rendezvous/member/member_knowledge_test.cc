@@ -131,6 +131,35 @@ TEST_F(MemberKnowledgeTest, TheNextLeaderHearsThatAWorkerOfAnyNodeHasDecided) {
 
 // The leader of round 3 knew that node rank 0 of round 2 had ended. Were it lost before round 3 is
 // known to run everywhere, nobody else could tell.
+TEST_F(MemberKnowledgeTest, TheNextLeaderHearsWhatTheJobIsCalled) {
+  begin({});
+  welcome();
+  EXPECT_EQ(sent<Join>()->job, "");
+  Assign assign;
+  assign.round = 1;
+  assign.term = 16;
+  assign.job = "job-1";
+  member_->on_message(now_, 0, assign);
+  outputs_.clear();
+  member_->on_link_closed(now_, 0);
+  welcome();
+  ASSERT_TRUE(sent<Join>());
+  EXPECT_EQ(sent<Join>()->job, "job-1");
+}
+
+TEST_F(MemberKnowledgeTest, TheNextLeaderHearsThatTheJobIsToEnd) {
+  begin({});
+  welcome();
+  run_round(1);
+  member_->on_message(now_, 0, Quit{"the end was asked for by 'a'"});
+  member_->on_shutdown(now_, seconds(30), "got SIGTERM");
+  outputs_.clear();
+  member_->on_link_closed(now_, 0);
+  welcome();
+  ASSERT_TRUE(sent<Join>());
+  EXPECT_EQ(sent<Join>()->stop, "the end was asked for by 'a'");
+}
+
 TEST_F(MemberKnowledgeTest, ARoundTellsWhoEndedInTheOneBefore) {
   begin(1);
   welcome();

@@ -118,6 +118,10 @@ TEST_F(MemberTest, TheLastStepIsToldBeforeTheFailureThatFollows) {
   run_round(1);
   beat(2s);
   outputs_.clear();
+  member_->on_progress(now_, 1, 6);
+  ASSERT_TRUE(sent<Heartbeat>()) << "the first step ends an interruption";
+  EXPECT_EQ(sent<Heartbeat>()->step, 6);
+  outputs_.clear();
   member_->on_progress(now_, 1, 7);
   EXPECT_FALSE(sent<Heartbeat>());  // its time has not come
   member_->on_failed(now_, 1, {Failure{}});

@@ -36,6 +36,8 @@ std::vector<Message> one_of_each() {
   join.failures = {failure()};
   join.size = SizeRequest{2, 4, 16};
   join.budget.restart_ages_ms = {1, 2};
+  join.job = "job-0000000000a1";
+  join.stop = "the end was asked for";
   Assign assign;
   assign.round = 9;
   assign.master_host = "::1";
@@ -43,6 +45,7 @@ std::vector<Message> one_of_each() {
   assign.confirmed_term = 16;
   assign.ended = {{8, 16, {0, 2}}};
   assign.checks = HealthChecks::kPairs;
+  assign.job = "job-0000000000a1";
   Finish finish;
   finish.exit_code = 7;
   finish.first = failure();
@@ -111,6 +114,16 @@ TEST(ControlProtocol, ACommandOfAnObserverKeepsItsKindAndReason) {
   const auto plain = decode(encode(Hello{}));
   ASSERT_TRUE(plain.has_value());
   EXPECT_FALSE(std::get<Hello>(*plain->message).command);
+}
+
+TEST(ControlProtocol, AJobsNameAndItsEndGoOutAndComeBack) {
+  const auto messages = one_of_each();
+  const auto join = decode(encode(messages[1]));
+  const auto assign = decode(encode(messages[13]));
+  ASSERT_TRUE(join.has_value() && assign.has_value());
+  EXPECT_EQ(std::get<Join>(*join->message).job, "job-0000000000a1");
+  EXPECT_EQ(std::get<Assign>(*assign->message).job, "job-0000000000a1");
+  EXPECT_EQ(std::get<Join>(*join->message).stop, "the end was asked for");
 }
 
 TEST(ControlProtocol, FieldsKeepTheirValues) {

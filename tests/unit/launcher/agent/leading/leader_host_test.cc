@@ -110,6 +110,7 @@ class LeaderHostTest : public ::testing::Test {
                     .policy = {},
                     .answer = [](const rendezvous::Hello&) { return rendezvous::Goodbye{"gone"}; },
                     .status = [] { return std::string("{}"); },
+                    .job = [] { return std::string("bert"); },
                     .changed = [] {},
                     .first =
                         [this] {

@@ -67,6 +67,7 @@ TEST(StatusAnswerTest, AFollowerPointsToItsLeaderIfItHasOne) {
 
 TEST(StatusAnswerTest, AJobOfOneNodeLooksAsOneOfMany) {
   const auto status = parsed(single_node_status({.run_id = "7",
+                                                 .job = "bert",
                                                  .node = "here",
                                                  .address = {"127.0.0.1", 29500},
                                                  .workers = 8,
@@ -75,6 +76,7 @@ TEST(StatusAnswerTest, AJobOfOneNodeLooksAsOneOfMany) {
                                                  .max_restarts = 2,
                                                  .state = elastic::GroupState::kRunning,
                                                  .verdict = "restart 1 of 2 at once"}));
+  EXPECT_EQ(status["job"], "bert");
   EXPECT_EQ(status["round"], 2);
   EXPECT_EQ(status["restarts_used"], 1);
   EXPECT_EQ(status["nodes"][0]["port"], 29500);

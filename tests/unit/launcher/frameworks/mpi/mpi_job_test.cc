@@ -162,6 +162,7 @@ class MpiJobTest : public ::testing::Test {
       .options = options_,
       .environment = environment_,
       .setup = setup_,
+      .job = "bert",
       .node = "node-1",
       .token = "token",
       .folder = ::testing::TempDir() + "mpi-job-test-" + std::to_string(getpid())};

@@ -184,7 +184,8 @@ Result<CommandLine> read(const Invocation& invocation, const Environment& enviro
   }
   if (*manifest) {
     raw->manifest = of_manifest;
-    raw = with_manifest_values(*std::move(raw), **manifest, file_name, command_line.contract);
+    raw =
+        with_manifest_values(*std::move(raw), **manifest, file_name, command_line.contract, files);
   }
   if (pod != nullptr) raw = with_host_slots(*std::move(raw), *pod);
   if (raw->request) {

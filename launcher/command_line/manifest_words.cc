@@ -113,7 +113,7 @@ Result<RawFlags> with_manifest_program(RawFlags raw, const Workload& workload,
 }
 
 RawFlags with_manifest_values(RawFlags raw, const Workload& workload, const std::string& file,
-                              const std::optional<Contract>& contract) {
+                              const std::optional<Contract>& contract, const Files& files) {
   const Replica& replica = own_replica(raw, workload, contract);
   for (const ManifestValue& value : workload.values)
     add_value(raw, {value.flag, value.text, file + ": " + value.path});
@@ -123,7 +123,13 @@ RawFlags with_manifest_values(RawFlags raw, const Workload& workload, const std:
     if (name == "LOG_FORMAT") add_value(raw, {flag::kLogFormat, to_lower(text), source});
     raw.environment.emplace_back(name, text);
   }
-  raw.manifest.working_dir = replica.working_dir;
+  if (replica.working_dir.empty()) return raw;
+  if (files.is_directory(replica.working_dir)) {
+    raw.manifest.working_dir = replica.working_dir;
+  } else {
+    raw.warnings.push_back(file + ": " + replica.path + ".workingDir: " + replica.working_dir +
+                           " is not here, so the program runs in the current folder");
+  }
   return raw;
 }
 

@@ -190,6 +190,7 @@ SpawnRequest WorkerPlan::common_request(const ChildStreams& streams) const {
   request.signal_mask = context_->setup.original_mask;
   request.ignore_sigpipe = context_->setup.was_ignored(SIGPIPE);
   request.fd_limit = context_->setup.original_fd_limit;
+  request.working_directory = context_->options.manifest.working_dir;
   return request;
 }
 

@@ -85,7 +85,8 @@ std::optional<Contract> read_nodes(const PodFacts& pod, const Runtime& runtime,
   std::vector<std::string> hosts;
   for (int node = 0; node < nodes; ++node)
     hosts.push_back(sibling_of(first->host, contract.job + "-node-0-" + std::to_string(node)));
-  say_hosts(contract, hosts, first->port, runtime.address);
+  say_hosts(contract, hosts, first->port,
+            std::string(runtime.size) + " and " + std::string(runtime.address));
   return contract;
 }
 

@@ -78,7 +78,7 @@ std::optional<Contract> pytorch_of_workers(const PodFacts& pod, const NodeRange&
   contract.controller = "PyTorchJob";
   contract.job = own->stem;
   say_rank(contract, own->number, nodes.max, "own name");
-  say_workers(contract, nodes.max, kPytorchPort, "own name", pod);
+  say_workers(contract, nodes.max, kPytorchPort, "PET_NNODES and own name", pod);
   return contract;
 }
 

@@ -241,5 +241,25 @@ TEST_F(Kubeflow, AnotherConfigOfTensorflowIsNotTheOperators) {
   }
 }
 
+TEST_F(Kubeflow, TheFirstMpiJobsLauncherRunsItsCommandAndItsWorkersHold) {
+  files_.add_file("/etc/mpi/kubexec.sh", "#!/bin/sh\n");
+  EXPECT_EQ(said("mj-worker-1"), "MPIJob v1: ");
+  EXPECT_TRUE(command_line("mj-worker-1")->contract->holds);
+  files_.add_file("/etc/mpi/hostfile", "mj-worker-0 slots=1\n");
+  EXPECT_EQ(said("mj-launcher"), "nothing");
+  environment_.set("OMPI_MCA_plm_rsh_agent", "/etc/mpi/kubexec.sh");
+  const PodFacts facts{environment_, files_, "mj-launcher"};
+  const auto read = read_command_line({Personality::kMuster, "muster", {"mpirun", "-n", "2", "x"}},
+                                      environment_, RandomBytes{}, &facts);
+  ASSERT_TRUE(read) << read.error().text;
+  EXPECT_EQ(read->contract->job, "mj");
+  EXPECT_FALSE(read->contract->holds);
+  EXPECT_EQ(read->options.framework.framework, Framework::kPlain);
+  EXPECT_EQ(read->options.program, "mpirun");
+  const Environment job = job_environment(*read, environment_);
+  EXPECT_EQ(job.get("PRTE_MCA_plm_ssh_agent"), "/etc/mpi/kubexec.sh");
+  EXPECT_EQ(job.get("PRTE_MCA_prte_default_hostfile"), "/etc/mpi/hostfile");
+}
+
 }  // namespace
 }  // namespace muster::launcher

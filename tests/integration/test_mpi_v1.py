@@ -32,7 +32,7 @@ class MpiJobV1Test(MusterTest):
         self.assertEqual(sorted(self.read("ranks").splitlines()), ["%d /etc/mpi/kubexec.sh" % rank for rank in (0, 1)], finished)
         self.assertEqual(sorted(self.read("pods").split()), [NAME + "worker-0", NAME + "worker-1"])
 
-    def test_a_worker_holds_reaps_and_ends_well(self):
+    def test_a_worker_holds_and_ends_well(self):
         for words in ((), ("--", "mpirun", "x")):
             with self.subTest(words=words):
                 worker = self.in_pod("worker-0", "run", *words, pid1=True)

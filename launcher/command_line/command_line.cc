@@ -157,6 +157,8 @@ Result<CommandLine> read(const Invocation& invocation, const Environment& enviro
   auto contract = contract_for(*raw, pod);
   if (!contract) return std::move(contract).error();
   command_line.contract = *std::move(contract);
+  const bool holds = command_line.contract && command_line.contract->holds;
+  if (holds && !raw->is_on(flag::kExplain)) return command_line;  // whatever there is to run
   const std::string refusal =
       command_line.contract ? refuses_mpi(said_framework(*raw), *command_line.contract) : "";
   if (!refusal.empty()) command_line.contract.reset();

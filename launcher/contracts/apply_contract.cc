@@ -85,6 +85,12 @@ std::vector<PlannedVariable> contract_variables(const Contract& contract) {
          .reason = "for a launcher that the controller sets up; Muster sets its own",
          .source = contract.controller});
   }
+  for (const auto& [name, value] : contract.added) {
+    variables.push_back({.name = name,
+                         .value = value,
+                         .reason = "as the controller says under an older name",
+                         .source = contract.controller});
+  }
   if (!contract.secret_file.empty()) {
     variables.push_back({.name = std::string(rendezvous::kJobSecretFileVariable),
                          .value = contract.secret_file,

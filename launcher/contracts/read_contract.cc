@@ -4,9 +4,12 @@
 
 #include "base/text.h"
 #include "launcher/contracts/lws.h"
+#include "launcher/contracts/mpi_job_v1.h"
 #include "launcher/contracts/mpi_operator.h"
 #include "launcher/contracts/overlay.h"
+#include "launcher/contracts/tf_job.h"
 #include "launcher/contracts/trainer.h"
+#include "launcher/contracts/training_operator.h"
 #include "launcher/contracts/volcano.h"
 #include "mpi/launch/launch_env.h"
 
@@ -29,10 +32,28 @@ bool is_worker(const Environment& environment) {
 
 constexpr ContractRow kRows[] = {
     {"mpi-operator", "mpi-operator", "K_MPI_JOB_ROLE", read_mpi_operator},
+    {"training-operator", "Kubeflow MPIJob 1", "/etc/mpi/kubexec.sh", read_mpi_job_v1},
     {"lws", "LeaderWorkerSet", "LWS_LEADER_ADDRESS, LWS_GROUP_SIZE and LWS_WORKER_INDEX", read_lws},
     {"trainer", "Kubeflow Trainer, MPI",
      "JOB_COMPLETION_INDEX, and the name JOB-launcher-0-0 or JOB-node-0-N", read_trainer_mpi},
+    {"trainer", "Kubeflow Trainer, torch", "PET_NODE_RANK, and PET_MASTER_ADDR=JOB-node-0-0.*",
+     read_trainer_torch},
+    {"trainer", "Kubeflow Trainer, JAX", "JAX_COORDINATOR_ADDRESS=JOB-node-0-0.*",
+     read_trainer_jax},
+    {"trainer", "Kubeflow Trainer, XGBoost", "DMLC_TRACKER_URI=JOB-node-0-0.*",
+     read_trainer_xgboost},
     {"volcano", "Volcano", "VC_<TASK>_HOSTS, or lists of hosts in /etc/volcano", read_volcano},
+    {"training-operator", "Kubeflow TFJob", "TF_CONFIG with the environment \"cloud\"",
+     read_tf_job},
+    {"training-operator", "Kubeflow PaddleJob", "PADDLE_MASTER and PADDLE_JOB_ID", read_paddle_job},
+    {"training-operator", "Kubeflow JAXJob", "COORDINATOR_ADDRESS=JOB-worker-0 and PROCESS_ID",
+     read_jax_job},
+    {"training-operator", "Kubeflow PyTorchJob",
+     "PET_NNODES, and MASTER_ADDR=JOB-master-0, PET_RDZV_ENDPOINT=JOB-worker-0:* or the name "
+     "JOB-worker-N",
+     read_pytorch_job},
+    {"training-operator", "Kubeflow XGBoostJob", "MASTER_ADDR=JOB-master-0, RANK and WORLD_SIZE",
+     read_xgboost_job},
 };
 
 }  // namespace

@@ -1,11 +1,15 @@
 #include "launcher/contracts/trainer.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "launcher/contracts/mounted_key.h"
 #include "launcher/contracts/operator_hostfile.h"
+#include "nccl/machine/accelerators.h"
+#include "nccl/machine/visible_devices.h"
 
 namespace muster::launcher {
 
@@ -14,23 +18,85 @@ namespace {
 constexpr std::string_view kIndex = "JOB_COMPLETION_INDEX";
 constexpr std::string_view kLauncherSuffix = "-launcher-0-0";
 constexpr std::string_view kNodeInfix = "-node-0-";
+constexpr std::string_view kFirstSuffix = "-node-0-0";
 constexpr std::string_view kHostfileVariable = "OMPI_MCA_orte_default_hostfile";
-// What the other runtimes set in the same pods.
-constexpr std::string_view kOthers[] = {"PET_NODE_RANK", "JAX_COORDINATOR_ADDRESS",
-                                        "DMLC_TRACKER_URI"};
 
-bool of_another_runtime(const Environment& environment) {
-  for (const std::string_view name : kOthers) {
-    if (environment.has(name)) return true;
+// What the other runtimes set in the same pods; ranks are those of nodes.
+struct Runtime {
+  std::string_view framework;  // "" = whatever is started
+  std::string_view rank;
+  std::string_view address;  // JOB-node-0-0.SUBDOMAIN, with a port where there is no `port`
+  std::string_view port;
+  std::string_view size;
+};
+constexpr Runtime kTorch = {"", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT",
+                            "PET_NNODES"};
+constexpr Runtime kJax = {"jax", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS", "",
+                          "JAX_NUM_PROCESSES"};
+constexpr Runtime kXgboost = {"xgboost", "DMLC_TASK_ID", "DMLC_TRACKER_URI", "DMLC_TRACKER_PORT",
+                              "DMLC_NUM_WORKER"};
+
+// Its first node; none: the variables are not those of `runtime`.
+std::optional<HostPort> first_node(const PodFacts& pod, const Runtime& runtime) {
+  HostPort first = split_host_port(text_of(pod, runtime.address));
+  const auto label = first_label(first.host);
+  const bool is_first = label.ends_with(kFirstSuffix) && label.size() > kFirstSuffix.size() &&
+                        label.size() < first.host.size();
+  if (!is_first || !number_of(pod, runtime.rank) || !node_count_of(pod, runtime.size))
+    return std::nullopt;
+  if (!runtime.port.empty()) first.port = split_host_port(":" + text_of(pod, runtime.port)).port;
+  return first;
+}
+
+// Those that the pod asked for, which DMLC_NUM_WORKER counts for each node: the device plugin lists
+// them, or makes their devices.
+int granted_gpus(const PodFacts& pod) {
+  for (const char* name : {"NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"}) {
+    const auto listed = nccl::parse_visible_devices(text_of(pod, name));
+    if (!listed.empty()) return static_cast<int>(listed.size());
   }
-  return false;
+  const auto devices = nccl::discover_accelerators(pod.files);
+  return static_cast<int>(std::ranges::count_if(devices, [](const nccl::Accelerator& device) {
+    return device.kind == nccl::AcceleratorKind::kNvidia && device.accessible;
+  }));
+}
+
+// JOB-node-0-N of the same subdomain.
+std::optional<Contract> read_nodes(const PodFacts& pod, const Runtime& runtime,
+                                   int workers_per_node) {
+  const auto first = first_node(pod, runtime);
+  if (!first) return std::nullopt;
+  Contract contract;
+  contract.controller = "Trainer";
+  const std::string label(first_label(first->host));
+  contract.job = label.substr(0, label.size() - kFirstSuffix.size());
+  contract.absorbed = {flag::kMasterAddr, flag::kMasterPort};
+  if (!runtime.framework.empty())
+    say(contract, flag::kFramework, std::string(runtime.framework), runtime.address);
+  const int size = *node_count_of(pod, runtime.size);
+  if (size % workers_per_node != 0) {
+    lack(contract, flag::kNnodes,
+         std::string(runtime.size) + " " + std::to_string(size) +
+             " counts the GPUs of all nodes, and this one has " + std::to_string(workers_per_node));
+    return contract;
+  }
+  const int nodes = size / workers_per_node;
+  say_rank(contract, *number_of(pod, runtime.rank), nodes, runtime.rank);
+  std::vector<std::string> hosts;
+  for (int node = 0; node < nodes; ++node)
+    hosts.push_back(sibling_of(first->host, contract.job + "-node-0-" + std::to_string(node)));
+  say_hosts(contract, hosts, first->port,
+            std::string(runtime.size) + " and " + std::string(runtime.address));
+  return contract;
 }
 
 }  // namespace
 
 std::optional<Contract> read_trainer_mpi(const PodFacts& pod) {
   const Environment& environment = pod.environment;
-  if (!environment.has(kIndex) || of_another_runtime(environment)) return std::nullopt;
+  const bool is_other = environment.has(kTorch.rank) || environment.has(kJax.address) ||
+                        environment.has(kXgboost.address);
+  if (!environment.has(kIndex) || is_other) return std::nullopt;
   const std::string_view label = first_label(pod.host_name);
   Contract contract;
   contract.controller = "Trainer";
@@ -49,6 +115,20 @@ std::optional<Contract> read_trainer_mpi(const PodFacts& pod) {
   contract.values.push_back({flag::kFramework, "mpi", source});
   contract.values.push_back({flag::kMpiRole, "worker", source});
   say(contract, flag::kRdzvEndpoint, sibling_of(own_full_name(pod), launcher), "own name");
+  return contract;
+}
+
+std::optional<Contract> read_trainer_torch(const PodFacts& pod) {
+  return read_nodes(pod, kTorch, 1);
+}
+
+std::optional<Contract> read_trainer_jax(const PodFacts& pod) { return read_nodes(pod, kJax, 1); }
+
+std::optional<Contract> read_trainer_xgboost(const PodFacts& pod) {
+  const int gpus = granted_gpus(pod);
+  auto contract = read_nodes(pod, kXgboost, std::max(gpus, 1));
+  if (contract && gpus > 0)
+    say(*contract, flag::kNprocPerNode, std::to_string(gpus), "GPUs of the pod");
   return contract;
 }
 

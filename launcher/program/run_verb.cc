@@ -10,6 +10,7 @@
 
 #include "base/interfaces.h"
 #include "base/log.h"
+#include "base/process/signal_policy.h"
 #include "base/process/temporary_folder.h"
 #include "base/process/verb_loop.h"
 #include "base/text.h"
@@ -262,6 +263,21 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
   return code;
 }
 
+// A pod in which others start what shall run. It ends well: it is the others who know how the job
+// went.
+Result<int> hold(const Contract& contract, const ProcessSetup& setup) {
+  auto made = VerbLoop::create();
+  if (!made) return std::move(made).error();
+  VerbLoop& verb = **made;
+  log::info("job.holds", {{"controller", contract.controller}, {"job", contract.job}});
+  MUSTER_RETURN_IF_ERROR(verb.run(setup.signal_fd.get(), [&](const ReceivedSignal& signal) {
+    const auto response = respond_to(signal.number, {}, setup.ignored_at_start);
+    if (response == SignalResponse::kStop) verb.stop();
+    while (response == SignalResponse::kReap && verb.processes().reap()) continue;
+  }));
+  return kExitSuccess;
+}
+
 }  // namespace
 
 int run_job(const Invocation& invocation, const Environment& environment,
@@ -277,7 +293,9 @@ int run_job(const Invocation& invocation, const Environment& environment,
   if (!command_line) return report_error(command_line.error(), invocation, "", environment);
   if (command_line->print) return print(*command_line->print);
   const Options& options = command_line->options;
-  auto code = run_agent(*command_line, job_environment(*command_line, environment), setup);
+  const bool holds = command_line->contract && command_line->contract->holds;
+  auto code = holds ? hold(*command_line->contract, setup)
+                    : run_agent(*command_line, job_environment(*command_line, environment), setup);
   if (!code) return report_error(code.error(), invocation, options.termination_log, environment);
   return *code;
 }

@@ -40,6 +40,8 @@ std::string text_of_contract(const Contract& contract) {
   }
   if (!contract.secret_file.empty()) text += "secret " + contract.secret_file + "\n";
   for (const std::string& name : contract.scrubbed) text += "scrubbed " + name + "\n";
+  for (const auto& [name, value] : contract.added) text += "added " + name + "=" + value + "\n";
+  if (contract.holds) text += "holds\n";
   return text;
 }
 

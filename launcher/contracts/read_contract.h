@@ -1,5 +1,5 @@
 // The table of controllers: in which order they are looked for, and what marks each.
-// docs/controllers.md is made from it.
+// docs/reference/contracts.md is made from it.
 #pragma once
 
 #include <optional>

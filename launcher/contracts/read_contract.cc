@@ -11,6 +11,7 @@
 #include "launcher/contracts/trainer.h"
 #include "launcher/contracts/training_operator.h"
 #include "launcher/contracts/volcano.h"
+#include "launcher/options/contract_names.h"
 #include "mpi/launch/launch_env.h"
 
 namespace muster::launcher {
@@ -64,7 +65,7 @@ Result<std::optional<Contract>> read_contract(const PodFacts& pod, std::string_v
   if (is_worker(pod.environment)) return std::optional<Contract>();
   std::vector<std::string> marks;
   for (const ContractRow& row : kRows) {
-    if (wanted != "auto" && row.name != wanted) continue;
+    if (wanted != kAutoContract && row.name != wanted) continue;
     marks.emplace_back(row.marks);
     auto contract = row.read(pod);
     if (!contract) continue;
@@ -73,7 +74,8 @@ Result<std::optional<Contract>> read_contract(const PodFacts& pod, std::string_v
     add_overlays(*contract, pod);
     return contract;
   }
-  if (wanted == "auto") return std::optional<Contract>();
+  // A name that no row has is refused with the other values of flags.
+  if (wanted == kAutoContract || marks.empty()) return std::optional<Contract>();
   return Error{
       Code::kConfig, 0,
       "this is no pod of " + std::string(wanted) + ": it has not " + join(marks, ", nor ")};

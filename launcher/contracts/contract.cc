@@ -19,13 +19,23 @@ void lack(Contract& contract, Flag flag, std::string problem) {
   contract.gaps.push_back({flag, std::move(problem)});
 }
 
+void say_rank(Contract& contract, int rank, int nodes, std::string_view what) {
+  if (rank < nodes) return say(contract, flag::kNodeRank, std::to_string(rank), what);
+  lack(contract, flag::kNodeRank,
+       std::string(what) + " is " + std::to_string(rank) + ", and there are " +
+           counted(static_cast<size_t>(nodes), "node", "nodes"));
+}
+
+std::string endpoint_of(const std::string& host, int port) {
+  return port > 0 ? host + ":" + std::to_string(port) : host;
+}
+
 void say_hosts(Contract& contract, const std::vector<std::string>& hosts, int port,
                std::string_view what) {
   std::vector<std::string> leaders;
   for (const std::string& host : hosts) {
     contract.hosts.push_back({.host = host, .slots = 1});
-    if (leaders.size() < kMayLead)
-      leaders.push_back(port > 0 ? host + ":" + std::to_string(port) : host);
+    if (leaders.size() < kMayLead) leaders.push_back(endpoint_of(host, port));
   }
   say(contract, flag::kNnodes, std::to_string(hosts.size()), what);
   say(contract, flag::kRdzvEndpoint, join(leaders, ","), what);

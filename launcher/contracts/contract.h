@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "launcher/contracts/pod_facts.h"
@@ -43,6 +44,9 @@ struct Contract {
   std::string secret_file;  ///< the same secret in every pod of this job and in no other; "" = none
   /// Variables that are for the controller's own way to start workers, which must not reach ours.
   std::vector<std::string> scrubbed;
+  /// Variables that it should set and does not, for programs that are newer: names and values.
+  std::vector<std::pair<std::string, std::string>> added = {};
+  bool holds = false;  ///< this pod waits for its end: others start here what shall run
 };
 
 /// The nodes that may lead when all are alike, as with --hosts.
@@ -54,6 +58,10 @@ inline constexpr size_t kMayLead = 3;
 void say(Contract& contract, Flag flag, std::string text, std::string_view what);
 /// Adds a gap.
 void lack(Contract& contract, Flag flag, std::string problem);
+/// Adds the rank of this node, one of `nodes`, or a gap: it is not below their number.
+void say_rank(Contract& contract, int rank, int nodes, std::string_view what);
+/// "HOST:PORT"; `port` 0: "HOST", which means the usual one.
+[[nodiscard]] std::string endpoint_of(const std::string& host, int port);
 /// Adds the nodes by name, the first of which lead, and their number. `port`: the job port; 0 =
 /// the usual one. They are not empty.
 void say_hosts(Contract& contract, const std::vector<std::string>& hosts, int port,

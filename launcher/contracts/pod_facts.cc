@@ -4,6 +4,7 @@
 
 #include "base/interfaces.h"
 #include "base/text.h"
+#include "launcher/options/option_values.h"
 
 namespace muster::launcher {
 
@@ -42,12 +43,33 @@ std::optional<int> number_of(const PodFacts& pod, std::string_view name) {
   return plain_number(pod.environment.get(name).value_or(""));
 }
 
+std::optional<int> node_count_of(const PodFacts& pod, std::string_view name) {
+  const auto number = number_of(pod, name);
+  const auto count = parse_node_number(std::to_string(number.value_or(0)));
+  return count ? std::optional(*count) : std::nullopt;
+}
+
+HostPort split_host_port(std::string_view text) {
+  const size_t colon = std::min(text.find(':'), text.size());
+  const auto port = plain_number(text.substr(std::min(colon + 1, text.size())));
+  return {std::string(text.substr(0, colon)), port && *port <= kMaxPort ? *port : 0};
+}
+
 std::optional<NumberedName> numbered_name(std::string_view name) {
   const size_t dash = name.rfind('-');
   if (dash == std::string_view::npos || dash == 0) return std::nullopt;
   const auto number = plain_number(name.substr(dash + 1));
   if (!number) return std::nullopt;
   return NumberedName{std::string(name.substr(0, dash)), *number};
+}
+
+std::optional<NumberedName> replica_name(std::string_view name, std::string_view type) {
+  auto numbered = numbered_name(name);
+  const std::string suffix = "-" + std::string(type);
+  if (!numbered || !numbered->stem.ends_with(suffix) || numbered->stem == suffix)
+    return std::nullopt;
+  numbered->stem.resize(numbered->stem.size() - suffix.size());
+  return numbered;
 }
 
 bool in_kubernetes(const PodFacts& pod) { return pod.environment.has("KUBERNETES_SERVICE_HOST"); }

@@ -29,6 +29,15 @@ struct PodFacts {
 [[nodiscard]] std::string text_of(const PodFacts& pod, std::string_view name);
 /// Its value as a number of 0 … 999,999,999; none: not set, or anything else.
 [[nodiscard]] std::optional<int> number_of(const PodFacts& pod, std::string_view name);
+/// The same as a number of nodes that a job may have; none: not set, or anything else.
+[[nodiscard]] std::optional<int> node_count_of(const PodFacts& pod, std::string_view name);
+
+/// "HOST:PORT" or "HOST". `port` 0: there is none, or it is no plain number ("tcp://10.0.0.1:80").
+struct HostPort {
+  std::string host;
+  int port = 0;
+};
+[[nodiscard]] HostPort split_host_port(std::string_view text);
 
 /// A name with a number behind its last dash: "train-worker-12" is {"train-worker", 12}.
 struct NumberedName {
@@ -37,6 +46,10 @@ struct NumberedName {
 };
 /// None: `name` is not of that form.
 [[nodiscard]] std::optional<NumberedName> numbered_name(std::string_view name);
+/// Of JOB-TYPE-INDEX, as training-operator calls pods and Services: {"JOB", INDEX}. None: `name` is
+/// not of that form, or of another type.
+[[nodiscard]] std::optional<NumberedName> replica_name(std::string_view name,
+                                                       std::string_view type);
 
 /// Kubernetes made this pod.
 [[nodiscard]] bool in_kubernetes(const PodFacts& pod);

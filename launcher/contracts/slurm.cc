@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "rendezvous/messages/node_identity.h"
+#include "launcher/options/option_values.h"
 
 namespace muster::launcher {
 
@@ -12,7 +12,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-constexpr size_t kMaxHosts = rendezvous::kMaxNodes;
+constexpr size_t kMaxHosts = kMaxNodes;
 constexpr size_t kMaxNameBytes = 253;  // RFC 1035
 constexpr std::string_view kStep = "SLURM_STEP_ID";
 constexpr std::string_view kJob = "SLURM_JOB_ID";

@@ -3,10 +3,13 @@
 #include <utility>
 
 #include "base/text.h"
+#include "launcher/contracts/indexed_job.h"
+#include "launcher/contracts/jobset.h"
 #include "launcher/contracts/lws.h"
 #include "launcher/contracts/mpi_job_v1.h"
 #include "launcher/contracts/mpi_operator.h"
 #include "launcher/contracts/overlay.h"
+#include "launcher/contracts/slurm.h"
 #include "launcher/contracts/tf_job.h"
 #include "launcher/contracts/trainer.h"
 #include "launcher/contracts/training_operator.h"
@@ -21,12 +24,18 @@ namespace {
 // Set by an agent for each of its workers.
 constexpr std::string_view kWorkerVariable = "TORCHELASTIC_RUN_ID";
 
+// srun may serve PMI, whoever it starts; agents take SLURM_STEP_ID from their workers.
+bool is_of_srun(std::string_view family, const Environment& environment) {
+  const bool is_pmi = family == "PMI" || family == "PMIx";
+  return family == "Slurm step" || (is_pmi && environment.has("SLURM_STEP_ID"));
+}
+
 // A worker inherits the variables of its pod, also those that tell what the pod is.
 bool is_worker(const Environment& environment) {
   if (environment.has(kWorkerVariable)) return true;
   for (const auto& [name, value] : environment.variables()) {
     const mpi::RankVariable* row = mpi::find_rank_variable(name);
-    if (row != nullptr && row->family != "Slurm step") return true;
+    if (row != nullptr && !is_of_srun(row->family, environment)) return true;
   }
   return false;
 }
@@ -55,6 +64,12 @@ constexpr ContractRow kRows[] = {
      read_pytorch_job},
     {"training-operator", "Kubeflow XGBoostJob", "MASTER_ADDR=JOB-master-0, RANK and WORLD_SIZE",
      read_xgboost_job},
+    {"slurm", "Slurm", "SLURM_JOB_ID, SLURM_STEP_ID and SLURM_NODEID", read_slurm},
+    {"jobset", "JobSet",
+     "JOB_COMPLETION_INDEX, and the labels jobset.sigs.k8s.io/* in /etc/podinfo or the name "
+     "SET-RJOB-JOB-POD.SET",
+     read_jobset},
+    {"indexed-job", "Indexed Job", "JOB_COMPLETION_INDEX", read_indexed_job},
 };
 
 }  // namespace

@@ -1,0 +1,40 @@
+#include "launcher/contracts/indexed_job.h"
+
+#include <string>
+
+#include "base/text.h"
+
+namespace muster::launcher {
+
+namespace {
+
+constexpr std::string_view kJobLabel = "batch.kubernetes.io/job-name";
+
+}  // namespace
+
+std::optional<Contract> read_indexed_job(const PodFacts& pod) {
+  const auto index = number_of(pod, kCompletionIndex);
+  if (!in_kubernetes(pod) || !index) return std::nullopt;
+  Contract contract;
+  contract.controller = "Indexed Job";
+  lack(contract, flag::kNnodes, "a pod is not told how many completions the Job wants");
+  say(contract, flag::kNodeRank, std::to_string(*index), kCompletionIndex);
+  const std::string full = own_full_name(pod);
+  const auto own = numbered_name(first_label(full));
+  const bool is_named = own && own->number == *index;  // on the host network it is the machine's
+  if (is_named) contract.job = own->stem;
+  const auto labels = pod_labels(pod);
+  if (const auto label = labels.find(kJobLabel); label != labels.end())
+    contract.job = label->second;
+  if (is_named && first_label(full).size() < full.size()) {
+    say(contract, flag::kRdzvEndpoint, sibling_of(full, own->stem + "-0"), "own name");
+  } else {
+    lack(contract, flag::kRdzvEndpoint,
+         is_named ? "pods without a headless Service as their subdomain cannot find each other"
+                  : "the host name '" + pod.host_name + "' is not JOB-" + std::to_string(*index) +
+                        ", so the first pod's is not known");
+  }
+  return contract;
+}
+
+}  // namespace muster::launcher

@@ -10,7 +10,8 @@
 
 namespace muster::launcher {
 
-/// Adds a value that nobody gave. What somebody gave otherwise counts, and is one warning with both.
+/// Adds a value that nobody gave. What somebody gave otherwise counts, and is one warning with
+/// both.
 void add_value(RawFlags& raw, const ContractValue& value);
 
 /// Adds its values to flags that neither the command line nor a variable gave. A value that

@@ -3,12 +3,15 @@
 #include <utility>
 
 #include "base/text.h"
+#include "launcher/contracts/determined.h"
+#include "launcher/contracts/dlrover.h"
 #include "launcher/contracts/indexed_job.h"
 #include "launcher/contracts/jobset.h"
 #include "launcher/contracts/lws.h"
 #include "launcher/contracts/mpi_job_v1.h"
 #include "launcher/contracts/mpi_operator.h"
 #include "launcher/contracts/overlay.h"
+#include "launcher/contracts/sagemaker.h"
 #include "launcher/contracts/slurm.h"
 #include "launcher/contracts/tf_job.h"
 #include "launcher/contracts/trainer.h"
@@ -44,6 +47,10 @@ constexpr ContractRow kRows[] = {
     {"mpi-operator", "mpi-operator", "K_MPI_JOB_ROLE", read_mpi_operator},
     {"training-operator", "Kubeflow MPIJob 1", "/etc/mpi/kubexec.sh", read_mpi_job_v1},
     {"lws", "LeaderWorkerSet", "LWS_LEADER_ADDRESS, LWS_GROUP_SIZE and LWS_WORKER_INDEX", read_lws},
+    {"dlrover", "DLRover", "DLROVER_MASTER_ADDR", read_dlrover},
+    {"determined", "Determined", "DET_ALLOCATION_ID and DET_MASTER", read_determined},
+    {"sagemaker", "SageMaker", "resourceconfig.json, or TRAINING_JOB_NAME and SM_HOSTS",
+     read_sagemaker},
     {"trainer", "Kubeflow Trainer, MPI",
      "JOB_COMPLETION_INDEX, and the name JOB-launcher-0-0 or JOB-node-0-N", read_trainer_mpi},
     {"trainer", "Kubeflow Trainer, torch", "PET_NODE_RANK, and PET_MASTER_ADDR=JOB-node-0-0.*",
@@ -52,6 +59,9 @@ constexpr ContractRow kRows[] = {
      read_trainer_jax},
     {"trainer", "Kubeflow Trainer, XGBoost", "DMLC_TRACKER_URI=JOB-node-0-0.*",
      read_trainer_xgboost},
+    {"volcano", "Volcano, plugin tensorflow",
+     "TF_CONFIG without an environment, and VC_TASK_INDEX or /etc/volcano",
+     read_volcano_tensorflow},
     {"volcano", "Volcano", "VC_<TASK>_HOSTS, or lists of hosts in /etc/volcano", read_volcano},
     {"training-operator", "Kubeflow TFJob", "TF_CONFIG with the environment \"cloud\"",
      read_tf_job},

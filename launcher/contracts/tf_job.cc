@@ -103,6 +103,18 @@ Contract read_cluster(Contract contract, const json& cluster, const Task& own) {
 
 }  // namespace
 
+std::optional<Contract> read_volcano_tensorflow(const PodFacts& pod) {
+  const auto config = parse_json(text_of(pod, kConfig));
+  if (!config || !config->is_object() || config->contains("environment")) return std::nullopt;
+  const auto cluster = config->find("cluster");
+  const bool is_volcanos = pod.environment.has("VC_TASK_INDEX") || pod.files.exists("/etc/volcano");
+  if (!is_volcanos || cluster == config->end() || !cluster->is_object()) return std::nullopt;
+  Contract contract;
+  contract.controller = "Volcano";
+  contract = read_cluster(std::move(contract), *cluster, own_task(*config));
+  return contract.hosts.empty() ? std::nullopt : std::optional(std::move(contract));
+}
+
 std::optional<Contract> read_tf_job(const PodFacts& pod) {
   const auto config = parse_json(text_of(pod, kConfig));
   if (!config || !config->is_object()) return std::nullopt;

@@ -11,5 +11,8 @@ namespace muster::launcher {
 /// Each pod is a node with one worker, in the order chief (or master), workers, servers,
 /// evaluators. None: TF_CONFIG is not the operator's, but Volcano's or a user's.
 [[nodiscard]] std::optional<Contract> read_tf_job(const PodFacts& pod);
+/// The same of Volcano's plugin tensorflow, which writes no environment. Facts: Volcano main of
+/// 2026-08-20, pkg/controllers/job/plugins/distributed-framework/tensorflow.
+[[nodiscard]] std::optional<Contract> read_volcano_tensorflow(const PodFacts& pod);
 
 }  // namespace muster::launcher

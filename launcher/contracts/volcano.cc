@@ -17,6 +17,11 @@ constexpr std::string_view kFileSuffix = ".host";
 constexpr std::string_view kListPrefix = "VC_";
 constexpr std::string_view kListSuffix = "_HOSTS";
 constexpr std::string_view kWorkersOfMpi = "MPI_HOST";
+// Of the plugin pytorch; they count nodes.
+constexpr std::string_view kMasterAddr = "MASTER_ADDR";
+constexpr std::string_view kMasterPort = "MASTER_PORT";
+constexpr std::string_view kRank = "RANK";
+constexpr std::string_view kWorldSize = "WORLD_SIZE";
 constexpr std::string_view kLauncherWords[] = {"master", "launcher"};
 
 using Hosts = std::vector<std::string>;
@@ -119,6 +124,54 @@ Contract as_equals(Contract contract, const Task& task) {
   return contract;
 }
 
+// Its plugin mpi says so; else the key of its plugin ssh, which nothing but MPI needs. A user's
+// --framework counts more.
+bool is_of_mpi(const PodFacts& pod, const Contract& contract) {
+  if (!pod.framework.empty()) return pod.framework == "mpi";
+  return pod.environment.has(kWorkersOfMpi) || !contract.secret_file.empty();
+}
+
+// The plugin pytorch counts the pods of the tasks master and worker alone.
+Contract as_pytorch(Contract contract, const PodFacts& pod, int nodes) {
+  const auto rank = number_of(pod, kRank);
+  say(contract, flag::kNnodes, std::to_string(nodes), kWorldSize);
+  say(contract, flag::kRdzvEndpoint,
+      endpoint_of(text_of(pod, kMasterAddr), number_of(pod, kMasterPort).value_or(0)), kMasterAddr);
+  if (rank) {
+    say_rank(contract, *rank, nodes, kRank);
+  } else {
+    lack(contract, flag::kNodeRank,
+         "the plugin pytorch gives no RANK to '" + pod.host_name + "': its task is none of ours");
+  }
+  return contract;
+}
+
+// All pods of all tasks, that with the master first.
+Contract as_nodes(Contract contract, const PodFacts& pod, const Tasks& tasks) {
+  const auto nodes = node_count_of(pod, kWorldSize);
+  if (nodes && pod.environment.has(kMasterAddr))
+    return as_pytorch(std::move(contract), pod, *nodes);
+  const Task* const first = launcher_task(tasks);
+  Hosts hosts = first != nullptr ? first->hosts : Hosts();
+  std::vector<std::string> sources;
+  for (const auto& [name, task] : tasks) {
+    sources.push_back(task.source);
+    if (&task != first) hosts.insert(hosts.end(), task.hosts.begin(), task.hosts.end());
+  }
+  const std::string source = join(sources, ", ");
+  const auto own = std::ranges::find_if(hosts, [&pod](const std::string& host) {
+    return first_label(host) == first_label(pod.host_name);
+  });
+  if (own == hosts.end()) {
+    lack(contract, flag::kNodeRank,
+         "the host name '" + pod.host_name + "' is in none of the lists");
+  } else {
+    say(contract, flag::kNodeRank, std::to_string(own - hosts.begin()), source);
+  }
+  say_hosts(contract, hosts, 0, source);
+  return contract;
+}
+
 }  // namespace
 
 std::optional<Contract> read_volcano(const PodFacts& pod) {
@@ -130,10 +183,12 @@ std::optional<Contract> read_volcano(const PodFacts& pod) {
   const auto labels = split(tasks.begin()->second.hosts.front(), '.');
   if (labels.size() > 1) contract.job = std::string(labels[1]);
   contract.secret_file = find_mounted_key(pod.files);
+  if (!is_of_mpi(pod, contract)) return as_nodes(std::move(contract), pod, tasks);
   if (pod.environment.has(kWorkersOfMpi)) {
     say(contract, flag::kFramework, "mpi", kWorkersOfMpi);
     return as_launcher(std::move(contract), pod, tasks);
   }
+  if (pod.framework.empty()) say(contract, flag::kFramework, "mpi", contract.secret_file);
   const auto own = std::find_if(tasks.begin(), tasks.end(),
                                 [&pod](const auto& task) { return lists(task.second.hosts, pod); });
   const Task* const launcher = launcher_task(tasks);

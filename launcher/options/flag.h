@@ -37,6 +37,7 @@ inline constexpr Flag kMpiLaunch{"mpi-launch"};
 inline constexpr Flag kMpiRole{"mpi-role"};
 inline constexpr Flag kContract{"contract"};
 inline constexpr Flag kFile{"file"};
+inline constexpr Flag kTerminationLog{"termination-log"};
 inline constexpr Flag kLogLevel{"log-level"};
 inline constexpr Flag kLogFormat{"log-format"};
 inline constexpr Flag kMpiTransport{"mpi-transport"};

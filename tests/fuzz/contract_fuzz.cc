@@ -15,8 +15,15 @@
 namespace {
 
 // Those that the readers look for, so that names need not be guessed.
-constexpr std::string_view kPaths[] = {"/proc/self/mountinfo", "/etc/hosts", "/etc/mpi/hostfile",
-                                       "/etc/volcano/w.host", "/etc/volcano/master.host"};
+constexpr std::string_view kPaths[] = {"/proc/self/mountinfo",
+                                       "/etc/hosts",
+                                       "/etc/mpi/hostfile",
+                                       "/etc/volcano/w.host",
+                                       "/etc/volcano/master.host",
+                                       "/etc/podinfo/labels",
+                                       "/etc/podinfo/annotations",
+                                       "/opt/ml/input/config/resourceconfig.json",
+                                       "/run/determined/info/rendezvous.json"};
 
 }  // namespace
 

@@ -1,0 +1,57 @@
+#include "launcher/contracts/determined.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace muster::launcher {
+
+namespace {
+
+constexpr const char* kFile = "/run/determined/info/rendezvous.json";
+constexpr std::string_view kTrial = "DET_TRIAL_ID";
+
+std::vector<std::string> texts_in(const nlohmann::json& list) {
+  std::vector<std::string> texts;
+  for (const auto& item : list)
+    if (item.is_string()) texts.push_back(item.get<std::string>());
+  return texts;
+}
+
+}  // namespace
+
+std::optional<Contract> read_determined(const PodFacts& pod) {
+  if (!pod.environment.has("DET_ALLOCATION_ID") || !pod.environment.has("DET_MASTER"))
+    return std::nullopt;
+  Contract contract;
+  contract.controller = "Determined";
+  contract.job = pod.environment.has(kTrial) ? "trial-" + text_of(pod, kTrial) : "";
+  const auto text = pod.files.read(kFile);
+  const auto info = parse_json(text ? *text : "");
+  const bool is_object = info && info->is_object();
+  const auto field = [&](const char* name) {
+    return is_object ? info->value(name, nlohmann::json()) : nlohmann::json();
+  };
+  const nlohmann::json addresses = field("container_addrs");
+  const nlohmann::json rank = field("container_rank");
+  const nlohmann::json slots = field("container_slot_counts");
+  const auto hosts = addresses.is_array() ? texts_in(addresses) : std::vector<std::string>();
+  const bool has_rank = rank.is_number_unsigned() && rank.get<size_t>() < hosts.size();
+  if (!has_rank) {
+    lack(contract, flag::kNnodes,
+         text ? std::string(kFile) + " does not say the containers and which one this is"
+              : text.error().text);
+    return contract;
+  }
+  const auto own = rank.get<size_t>();
+  say_hosts(contract, hosts, 0, kFile);
+  say(contract, flag::kNodeRank, std::to_string(own), kFile);
+  const bool has_slots = slots.is_array() && own < slots.size() && slots[own].is_number_unsigned();
+  if (has_slots && slots[own].get<uint64_t>() > 0)
+    say(contract, flag::kNprocPerNode, std::to_string(slots[own].get<uint64_t>()), kFile);
+  return contract;
+}
+
+}  // namespace muster::launcher

@@ -184,8 +184,9 @@ void NodeAgent::add_port_to_name() {
 std::vector<rendezvous::Candidate> NodeAgent::listed_nodes() const {
   std::vector<rendezvous::Candidate> listed = candidates_.listed();
   if (!listed.empty() || context_.contract == nullptr) return listed;
+  const int port = context_.contract->port > 0 ? context_.contract->port : kDefaultRendezvousPort;
   for (const auto& host : context_.contract->hosts)
-    listed.push_back({host.host, static_cast<uint16_t>(kDefaultRendezvousPort)});
+    listed.push_back({host.host, static_cast<uint16_t>(port)});
   return listed;
 }
 

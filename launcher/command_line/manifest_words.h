@@ -20,7 +20,8 @@ Result<std::optional<Workload>> manifest_of(const RawFlags& raw, const Files& fi
 Result<RawFlags> with_manifest_program(RawFlags raw, const Workload& workload,
                                        const std::optional<Contract>& contract);
 
-/// Its flags, variables and folder; a folder that is not here is a warning. Call it when an inner launcher's flags are there already.
+/// Its flags, variables and folder; a folder that is not here is a warning. Call it when an inner
+/// launcher's flags are there already.
 RawFlags with_manifest_values(RawFlags raw, const Workload& workload, const std::string& file,
                               const std::optional<Contract>& contract, const Files& files);
 

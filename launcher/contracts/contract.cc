@@ -33,6 +33,7 @@ std::string endpoint_of(const std::string& host, int port) {
 void say_hosts(Contract& contract, const std::vector<std::string>& hosts, int port,
                std::string_view what) {
   std::vector<std::string> leaders;
+  contract.port = port;
   for (const std::string& host : hosts) {
     contract.hosts.push_back({.host = host, .slots = 1});
     if (leaders.size() < kMayLead) leaders.push_back(endpoint_of(host, port));

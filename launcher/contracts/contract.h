@@ -38,6 +38,7 @@ struct Contract {
   /// The nodes, in the order of their ranks, and their slots, where the controller says them; by
   /// name as it writes it. Of MPI jobs only those with ranks.
   std::vector<mpi::HostSlots> hosts;
+  int port = 0;             ///< the job port on them; 0 = the usual one
   bool says_slots = false;  ///< false: the slots of `hosts` mean nothing
   std::string hostfile;  ///< where `hosts` came from, read again while the job runs; "" = nowhere
   mpi::Implementation format = mpi::Implementation::kOpenMpi;  ///< of the hostfile

@@ -1,12 +1,12 @@
-// In place of libm's functions behind SQL's sin(), pow() and their like: the static binary's copy of
-// SQLite calls these (CMakeLists.txt). Their answer is NaN, which is SQL's NULL.
+// In place of libm's functions behind SQL's sin(), pow() and their like: the static binary's copy
+// of SQLite calls these (CMakeLists.txt). Their answer is NaN, which is SQL's NULL.
 #include <limits>
 
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage): names for a linker
-#define NO_SQL_MATH(name)                                                  \
-  extern "C" double muster_no_sql_##name(double /*x*/, double /*y*/);      \
-  double muster_no_sql_##name(double /*x*/, double /*y*/) {                \
-    return std::numeric_limits<double>::quiet_NaN();                       \
+#define NO_SQL_MATH(name)                                             \
+  extern "C" double muster_no_sql_##name(double /*x*/, double /*y*/); \
+  double muster_no_sql_##name(double /*x*/, double /*y*/) {           \
+    return std::numeric_limits<double>::quiet_NaN();                  \
   }
 
 NO_SQL_MATH(acos)

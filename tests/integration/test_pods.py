@@ -66,7 +66,8 @@ class RecordedPodTest(NamespaceTest):
     def words(self):
         if os.path.exists(self.file("run")):
             return read(self.file("run")).splitlines()
-        return ["--", "python3", os.path.join(SUPPORT, "pod_rank.py")]
+        flags = read(self.file("flags")).split() if os.path.exists(self.file("flags")) else []
+        return flags + ["--", "python3", os.path.join(SUPPORT, "pod_rank.py")]
 
     def run_job(self):
         with open(self.resolv, "a") as file:

@@ -11,7 +11,8 @@ from tree import code_of, line_of
 # what the rules between flags decide.
 DERIVED = {
     "Options": {"personality", "entry", "program", "arguments", "launch_py", "interpreter", "torchrun_path", "environment",
-                "nodes", "fabric", "report", "framework", "explained", "warnings"},
+                "nodes", "fabric", "report", "framework", "manifest", "explained",
+                "warnings"},
     "NodeOptions": set(),
     "FabricOptions": set(),
     "ReportOptions": set(),

@@ -31,10 +31,11 @@ struct Pod {
   Variables variables;
   Content files;
   bool has_key = true;  // mounted as a Secret
+  std::string framework = {};
 };
 
 struct FakePod {
-  explicit FakePod(const Pod& pod) : facts{environment, files, pod.host_name} {
+  explicit FakePod(const Pod& pod) : facts{environment, files, pod.host_name, pod.framework} {
     for (const auto& [name, value] : pod.variables) environment.set(name, value);
     for (const auto& [path, text] : pod.files) files.add_file(path, text);
     if (!pod.has_key) return;
@@ -181,10 +182,11 @@ const Variables kVolcanoLists = {{"VC_TASK_INDEX", "0"},
 
 TEST(Contract, VolcanosTaskCalledMasterHasTheLauncher) {
   EXPECT_EQ(said({"vj-mpimaster-0", kVolcanoLists, {}}),
-            (Names{"Volcano", "--mpi-role launcher (Volcano: VC_MPIWORKER_HOSTS)",
+            (Names{"Volcano", "--framework mpi (Volcano: /root/.ssh/id_rsa)",
+                   "--mpi-role launcher (Volcano: VC_MPIWORKER_HOSTS)",
                    "--rdzv-endpoint vj-mpimaster-0 (own name)",
                    "--nnodes 2 (Volcano: VC_MPIWORKER_HOSTS)", "secret /root/.ssh/id_rsa"}));
-  EXPECT_EQ(said({"vj-mpiworker-1", kVolcanoLists, {}, false}),
+  EXPECT_EQ(said({"vj-mpiworker-1", kVolcanoLists, {}, false, "mpi"}),
             (Names{"Volcano", "--mpi-role worker (Volcano: VC_MPIMASTER_HOSTS)",
                    "--rdzv-endpoint vj-mpimaster-0.vj (Volcano: VC_MPIMASTER_HOSTS)"}));
 }
@@ -202,10 +204,10 @@ TEST(Contract, VolcanosFilesSayItNowAndItsPluginSaysWhoTheWorkersAre) {
   const FakePod fake(head);
   EXPECT_EQ((*read_contract(fake.facts))->hostfile, "/etc/volcano/mpi_worker.host");
   EXPECT_FALSE((*read_contract(fake.facts))->says_slots);
-  EXPECT_EQ(said({"vj-mpi-worker-0", {}, files, false}).back(),
+  EXPECT_EQ(said({"vj-mpi-worker-0", {}, files, false, "mpi"}).back(),
             "--mpi-role is missing: which of the tasks head, mpi_worker has the launcher is not "
             "known: none is called master");
-  EXPECT_EQ(said({"node-7", {}, files, false}).back(),
+  EXPECT_EQ(said({"node-7", {}, files, false, "mpi"}).back(),
             "--mpi-role is missing: the host name 'node-7' is in none of the lists");
 }
 
@@ -215,7 +217,8 @@ TEST(Contract, OneTaskOfVolcanoHasNoRoles) {
       "vj-worker-1",
       {{"VC_WORKER_HOSTS", "vj-worker-0.vj,vj-worker-1.vj,vj-worker-2.vj,vj-worker-3.vj"}},
       {},
-      false};
+      false,
+      "mpi"};
   EXPECT_EQ(said(pod), (Names{"Volcano", "--rdzv-endpoint " + first + " (Volcano: VC_WORKER_HOSTS)",
                               "--nnodes 4 (Volcano: VC_WORKER_HOSTS)"}));
 }

@@ -87,6 +87,17 @@ std::optional<int> rank_of(const Place& own, const Place& first, const PodFacts&
   return rank < kMaxNodes ? std::optional(static_cast<int>(rank)) : std::nullopt;
 }
 
+// Of a pod of several replicatedJobs, whose sizes it does not know: the order of their jobs is that
+// of the ranks, and there is room for as many pods in each as there may be.
+std::optional<int> rank_in_all(const Place& own, const Place& first, const Labels& labels,
+                               int jobs) {
+  if (own.group == first.group && own.job == first.job && own.index == first.index) return 0;
+  const auto job = number_in(labels, "job-global-index");
+  const int room = jobs > 0 ? (kMaxNodes - 1) / jobs : 0;
+  if (!job || *job >= jobs || own.index >= room) return std::nullopt;
+  return 1 + *job * room + own.index;
+}
+
 // The coordinator's place, if its name is one of this set's.
 std::optional<Place> place_of(const std::string& coordinator, const Place& own) {
   const auto in_job = numbered_name(first_label(coordinator));
@@ -123,7 +134,9 @@ std::optional<Contract> read_jobset(const PodFacts& pod) {
   }
 
   const bool is_first_known = !coordinator.empty() || one_group;
-  const auto rank = is_first_known ? rank_of(*own, first, pod, one_group ? all : 0) : std::nullopt;
+  const auto rank = !is_first_known         ? std::nullopt
+                    : one_group || all == 0 ? rank_of(*own, first, pod, all)
+                                            : rank_in_all(*own, first, labels, all);
   const bool ranked_by_name = first_label(pod.host_name) == pod_name(*own, own->job, own->index);
   if (rank) {
     say(contract, flag::kNodeRank, std::to_string(*rank), "labels");

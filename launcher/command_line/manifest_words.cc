@@ -1,11 +1,13 @@
 #include "launcher/command_line/manifest_words.h"
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "base/text.h"
 #include "launcher/contracts/apply_contract.h"
 #include "launcher/contracts/operator_hostfile.h"
+#include "mpi/launch/implementation.h"
 
 namespace muster::launcher {
 
@@ -61,17 +63,60 @@ bool says_place(const std::string& word, const std::string& value) {
   return std::ranges::find(kPlaces, name) != std::end(kPlaces) && names_address(value);
 }
 
+bool is_launcher(const std::vector<std::string>& words) {
+  const std::string_view name = words.empty() ? "" : base_name(words.front());
+  return name == "torchrun" || mpi::is_launcher_name(name) ||
+         (words.size() > 2 && words[1] == "-m" && words[2] == "torch.distributed.run");
+}
+
+// Only of a launcher's own words, which end where its program begins.
 std::vector<std::string> without_places(const std::vector<std::string>& words) {
-  std::vector<std::string> kept;
-  for (size_t i = 0; i < words.size(); ++i) {
+  if (!is_launcher(words)) return words;
+  std::vector<std::string> kept = {words.front()};
+  size_t i = 1;
+  for (; i < words.size(); ++i) {
+    const bool is_flag = words[i].starts_with('-');
+    const bool is_value = words[i - 1].starts_with('-') && !words[i - 1].ends_with("-no-python");
+    if (!is_flag && !is_value) break;
     const size_t equals = words[i].find('=');
     const bool joined = equals != std::string::npos;
     const std::string next = i + 1 < words.size() ? words[i + 1] : "";
-    const bool drop = says_place(words[i], joined ? words[i].substr(equals + 1) : next);
+    const bool drop = is_flag && says_place(words[i], joined ? words[i].substr(equals + 1) : next);
     if (!drop) kept.push_back(words[i]);
     if (drop && !joined) ++i;
   }
+  if (i < words.size())
+    kept.insert(kept.end(), words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
   return kept;
+}
+
+// $NUM_NODES and ${NUM_NODES}, as the job begins.
+std::string with_node_count(std::string_view word, const std::string& nodes) {
+  constexpr std::string_view kNames[] = {"${NUM_NODES}", "$NUM_NODES"};
+  std::string text;
+  while (!word.empty()) {
+    const auto* const name = std::ranges::find_if(kNames, [word](std::string_view known) {
+      const char next = word.size() > known.size() ? word[known.size()] : ' ';
+      const bool goes_on = (std::isalnum(static_cast<unsigned char>(next)) != 0) || next == '_';
+      return word.starts_with(known) && (known.ends_with('}') || !goes_on);
+    });
+    const bool found = name != std::end(kNames);
+    text += found ? std::string_view(nodes) : word.substr(0, 1);
+    word.remove_prefix(found ? name->size() : 1);
+  }
+  return text;
+}
+
+std::string said_nodes(const RawFlags& raw, const Workload& workload) {
+  if (const GivenValue* const given = raw.find(flag::kNnodes)) return given->text;
+  const auto value = std::ranges::find(workload.values, flag::kNnodes, &ManifestValue::flag);
+  return value == workload.values.end() ? "1" : value->text;
+}
+
+bool says_workers(const Workload& workload) {
+  return std::ranges::any_of(workload.values, [](const ManifestValue& value) {
+    return value.flag == flag::kNprocPerNode;
+  });
 }
 
 const Replica& own_replica(const RawFlags& raw, const Workload& workload,
@@ -97,7 +142,8 @@ Result<RawFlags> with_manifest_program(RawFlags raw, const Workload& workload,
   const bool starts_mpi = is_of_mpi(workload);  // a launcher's words are handed on as they are
   const Replica& replica =
       starts_mpi ? workload.replicas.front() : own_replica(raw, workload, contract);
-  const std::vector<std::string> words = without_places(replica.words);
+  std::vector<std::string> words = without_places(replica.words);
+  for (std::string& word : words) word = with_node_count(word, said_nodes(raw, workload));
   if (words.empty()) {
     return Error{Code::kUsage, 0,
                  replica.path +
@@ -115,9 +161,19 @@ Result<RawFlags> with_manifest_program(RawFlags raw, const Workload& workload,
 RawFlags with_manifest_values(RawFlags raw, const Workload& workload, const std::string& file,
                               const std::optional<Contract>& contract, const Files& files) {
   const Replica& replica = own_replica(raw, workload, contract);
+  // An inner launcher's auto says no more than that nobody has counted.
+  const GivenValue* const workers = raw.find(flag::kNprocPerNode);
+  const bool counts =
+      workers != nullptr && workers->text == "auto" && workers->source != "command line";
+  if (counts && says_workers(workload)) raw.given.erase(flag::kNprocPerNode);
   for (const ManifestValue& value : workload.values)
     add_value(raw, {value.flag, value.text, file + ": " + value.path});
-  for (const auto& [name, text] : replica.environment) {
+  // mpirun is the first node's, and has what its own container has.
+  const bool launches = workload.has_launcher && node_rank(raw, contract) == 0;
+  auto variables = replica.environment;
+  const auto& more = workload.replicas.front().environment;
+  if (launches) variables.insert(variables.end(), more.begin(), more.end());
+  for (const auto& [name, text] : variables) {
     const std::string source = file + ": " + replica.path + ".env";
     if (name == "LOG_LEVEL") add_value(raw, {flag::kLogLevel, to_lower(text), source});
     if (name == "LOG_FORMAT") add_value(raw, {flag::kLogFormat, to_lower(text), source});
@@ -126,6 +182,9 @@ RawFlags with_manifest_values(RawFlags raw, const Workload& workload, const std:
   if (replica.working_dir.empty()) return raw;
   if (files.is_directory(replica.working_dir)) {
     raw.manifest.working_dir = replica.working_dir;
+    const std::string program = replica.working_dir + "/" + raw.program.value_or("");
+    const bool is_relative = raw.program && !raw.program->starts_with('/');
+    if (is_relative && !files.is_directory(program) && files.exists(program)) raw.program = program;
   } else {
     raw.warnings.push_back(file + ": " + replica.path + ".workingDir: " + replica.working_dir +
                            " is not here, so the program runs in the current folder");

@@ -94,7 +94,7 @@ Status LocalNodes::start_node(int node) {
                        "--rdzv-endpoint=" + endpoints(),
                        "--local-addr=" + host_of(node),
                        fmt::format("--node-name=node-{}", node)};
-  if (options_.says_nodes) request.arguments.push_back(fmt::format("--nnodes={}", options_.nodes));
+  if (!options_.nnodes.empty()) request.arguments.push_back("--nnodes=" + options_.nnodes);
   if (!options_.file.empty())  // which of its containers runs is a matter of the rank
     request.arguments.insert(request.arguments.end(),
                              {"--file=" + options_.file, fmt::format("--node-rank={}", node - 1)});

@@ -37,7 +37,8 @@ struct LocalOptions {
   int status_port = 0;             ///< of each node, at its address; 0 = none
   std::string run_dir;             ///< with a folder for each node; "" = none
   std::string file;                ///< a manifest; "" = none
-  bool says_nodes = true;          ///< --nodes is given, or there is no manifest that says it
+  std::vector<int> kinds = {0};    ///< a node rank of each kind of pods in it
+  std::string nnodes;              ///< of each agent; "" = the manifest says it
   std::vector<std::string> words;  ///< for muster run
 };
 

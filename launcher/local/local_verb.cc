@@ -126,11 +126,16 @@ Status read_manifest(LocalOptions& options, RunFlags& flags) {
   if (!text) return Error(text.error());
   const auto workload = read_workload(*text);
   if (!workload) return Error(workload.error()).with_context(options.file);
-  options.says_nodes = options.nodes > 0;
-  if (options.nodes == 0) options.nodes = node_count(*workload);
+  const bool is_asked = options.nodes > 0;
+  if (!is_asked) options.nodes = node_count(*workload);
   if (options.nodes > kMaxLocalNodes) {
     return usage(fmt::format("{} asks for {} nodes: --nodes says how many to run here, at most {}",
                              options.file, options.nodes, kMaxLocalNodes));
+  }
+  options.kinds.clear();
+  for (int rank = 0; rank < options.nodes; ++rank) {
+    const Replica* const kind = &replica_of(*workload, rank);
+    if (rank == 0 || kind != &replica_of(*workload, rank - 1)) options.kinds.push_back(rank);
   }
   for (const ManifestValue& value : workload->values) {
     if (value.flag == flag::kFramework && value.text == "mpi") flags.calls_nodes = true;
@@ -138,8 +143,11 @@ Status read_manifest(LocalOptions& options, RunFlags& flags) {
     const auto range = parse_node_range(value.text);
     if (!range || options.nodes < range->min || options.nodes > range->max) continue;
     flags.nodes = *range;
-    options.says_nodes = false;
+    if (range->min == range->max) continue;
+    flags.nodes.max = options.nodes;  // nobody shall wait for more than there are
+    options.nnodes = fmt::format("{}:{}", range->min, options.nodes);
   }
+  if (is_asked && options.nnodes.empty()) options.nnodes = std::to_string(options.nodes);
   return {};
 }
 
@@ -204,7 +212,11 @@ Result<LocalOptions> parse(const std::vector<std::string>& words) {
     next += taken;
   }
   if (options.help) return options;
-  if (!options.file.empty()) MUSTER_RETURN_IF_ERROR(read_manifest(options, flags));
+  if (options.file.empty()) {
+    options.nnodes = std::to_string(options.nodes);
+  } else {
+    MUSTER_RETURN_IF_ERROR(read_manifest(options, flags));
+  }
   if (options.nodes == 0) return usage("--nodes N says how many nodes to run");
   auto faults = parse_chaos(chaos, options.nodes);
   if (!faults) return std::move(faults).error();
@@ -244,24 +256,34 @@ Status check_partitions(const LocalOptions& options) {
 
 // What is wrong with the words for the agents is said once, not by each of them, and so is what
 // they ask to be told instead of a job (--explain). None: it may run.
-Result<std::optional<std::string>> check_words(LocalOptions& options,
+Result<std::optional<std::string>> check_words(const LocalOptions& options, int node_rank,
                                                const Environment& environment) {
-  MUSTER_RETURN_IF_ERROR(check_partitions(options));
   std::vector<std::string> words{"--contract=none",        "--rdzv-backend=c10d",
                                  "--rdzv-id=local",        "--rdzv-endpoint=127.0.1.1:29400",
                                  "--local-addr=127.0.1.1", "--node-name=node-1"};
-  if (options.says_nodes) words.push_back(fmt::format("--nnodes={}", options.nodes));
-  if (!options.file.empty()) words.push_back("--file=" + options.file);
+  if (!options.nnodes.empty()) words.push_back("--nnodes=" + options.nnodes);
+  if (!options.file.empty())
+    words.insert(words.end(), {"--file=" + options.file, fmt::format("--node-rank={}", node_rank)});
   words.insert(words.end(), options.words.begin(), options.words.end());
   auto command_line = read_command_line({Personality::kMuster, "muster", words}, environment, {});
   if (!command_line) return std::move(command_line).error();
   if (command_line->print) return std::move(command_line->print);
-  options.status_port = command_line->options.status_port.value_or(0);
   const auto job = job_options(command_line->options, false);
   if (!job) return Error(job.error());
   const int most = options.nodes + options.added + (job->rule.has_apart() ? 1 : 0);
   if (!job->sizes_known || largest_allowed(*job, most)) return std::optional<std::string>();
   return usage("the job takes " + sizes_text(*job) + but_starts(options));
+}
+
+// Of one node of each kind that a manifest has.
+Result<std::optional<std::string>> check_all(const LocalOptions& options,
+                                             const Environment& environment) {
+  MUSTER_RETURN_IF_ERROR(check_partitions(options));
+  for (const int node_rank : options.kinds) {
+    auto asked = check_words(options, node_rank, environment);
+    if (!asked || *asked) return asked;
+  }
+  return std::optional<std::string>();
 }
 
 }  // namespace
@@ -274,7 +296,7 @@ int run_local_verb(const std::vector<std::string>& words, const Environment& env
     (void)std::fputs(kHelp, stdout);  // nobody is left to tell
     return kExitSuccess;
   }
-  const auto asked = options ? check_words(*options, environment)
+  const auto asked = options ? check_all(*options, environment)
                              : Result<std::optional<std::string>>(options.error());
   if (asked && *asked) {
     (void)std::fputs((*asked)->c_str(), stdout);

@@ -54,37 +54,72 @@ Result<std::optional<int>> pods_of(const Field& job) {
 }
 
 bool is_launcher(const std::string& name) { return name == "launcher" || name == "mpi-launcher"; }
-bool leads(const Replica& replica) {
-  return is_launcher(replica.name) || replica.name == "master" || replica.name == "coordinator";
+bool is_one_pod(const std::string& name) {
+  return is_launcher(name) || name == "master" || name == "coordinator" || name == "driver";
 }
 
-/// `sizes`: of the policy above, which wins over what is left out here.
-Status read_replicas(const Field& spec, const Sizes& sizes, Workload& workload) {
+// A replicatedJob, before it is known how many pods each has.
+struct JobPart {
+  Field field;
+  std::string name;
+  int replicas = 1;
+  std::optional<int> pods;  // of each replica
+};
+
+Result<JobPart> read_part(const Field& item) {
+  const auto name = item["name"].text();
+  const auto replicas = item["replicas"].number(1, kMaxPods);
+  const auto pods = pods_of(item["template"]["spec"]);
+  if (!name) return Error(name.error());
+  if (!*name) return item["name"].wrong("the name of a replicatedJob");
+  if (!replicas) return Error(replicas.error());
+  if (!pods) return Error(pods.error());
+  return JobPart{item, **name, replicas->value_or(1), *pods};
+}
+
+// What the policy says of all nodes is left for the pods whose number nobody says; a launcher
+// without ranks is none of them.
+void fill_in(std::vector<JobPart>& parts, int nodes, bool launcher_has_ranks) {
+  int64_t rest = nodes;
+  JobPart* open = nullptr;
+  for (JobPart& part : parts) {
+    if (!part.pods && (is_one_pod(part.name) || open != nullptr)) part.pods = 1;
+    if (!part.pods) open = &part;
+    const bool counts = launcher_has_ranks || !is_launcher(part.name) || parts.size() == 1;
+    if (part.pods && counts) rest -= int64_t{*part.pods} * part.replicas;
+  }
+  if (open != nullptr) open->pods = static_cast<int>(std::max<int64_t>(1, rest / open->replicas));
+}
+
+/// `nodes`: of the policy above; 0 = it does not say.
+Status read_replicas(const Field& spec, int nodes, Workload& workload) {
   const Field jobs = spec["replicatedJobs"];
   const auto items = jobs.items();
   if (!items) return Error(items.error());
   if (items->empty()) return Error{Code::kUsage, 0, jobs.path() + ": there must be one"};
   workload.nodes_path = jobs.path();
+  std::vector<JobPart> parts;
   for (const Field& item : *items) {
-    const auto name = item["name"].text();
-    const auto replicas = item["replicas"].number(1, kMaxPods);
-    const Field job = item["template"]["spec"];
-    const auto pods = pods_of(job);
-    if (!name || !replicas || !pods)
-      return Error(!name ? name.error() : !replicas ? replicas.error() : pods.error());
-    const bool starts = is_launcher(name->value_or(""));
-    // The policy's number is that of the pods that train.
-    const int own = pods->value_or(starts ? 1 : sizes.nodes.value_or(sizes.least.value_or(1)));
-    const bool differs =
-        *pods && sizes.nodes && !starts && items->size() <= 2 && **pods != *sizes.nodes;
-    if (differs && !(workload.has_launcher && items->size() == 1)) {
-      return job["parallelism"].wrong(std::to_string(*sizes.nodes) + ", as mlPolicy.numNodes is");
-    }
+    auto part = read_part(item);
+    if (!part) return std::move(part).error();
+    parts.push_back(*std::move(part));
+  }
+  fill_in(parts, nodes, workload.launcher_has_ranks);
+  for (const JobPart& part : parts) {
+    const int64_t pods = int64_t{part.pods.value_or(1)} * part.replicas;
+    if (pods > kMaxPods)
+      return part.field["replicas"].wrong("fewer: these are " + std::to_string(pods) + " pods");
     auto replica =
-        read_pod(job["template"], name->value_or(""), own * replicas->value_or(1), text_of(sizes));
+        read_pod(part.field["template"]["spec"]["template"], part.name, static_cast<int>(pods));
     if (!replica) return std::move(replica).error();
     workload.replicas.push_back(*std::move(replica));
   }
+  // In a cluster the coordinator is rank 0.
+  const auto first = spec["coordinator"]["replicatedJob"].text();
+  if (!first) return Error(first.error());
+  const auto leads = [&first](const Replica& replica) {
+    return replica.name == first->value_or("");
+  };
   std::stable_partition(workload.replicas.begin(), workload.replicas.end(), leads);
   return {};
 }
@@ -120,12 +155,6 @@ Field template_of(const Field& jobs, const std::string& name) {
   return {nullptr, jobs.path()};
 }
 
-// A launcher of MPI has no ranks unless it says so.
-void settle_launcher(Workload& workload, bool launcher_has_ranks) {
-  workload.has_launcher = workload.replicas.size() > 1 &&
-                          is_launcher(workload.replicas.front().name) && !launcher_has_ranks;
-}
-
 }  // namespace
 
 Status read_training_runtime(const Field& document, Workload& workload) {
@@ -135,11 +164,10 @@ Status read_training_runtime(const Field& document, Workload& workload) {
   if (!sizes) return Error(sizes.error());
   const auto launcher_has_ranks = policy["mpi"]["runLauncherAsNode"].boolean();
   if (!launcher_has_ranks) return Error(launcher_has_ranks.error());
-  MUSTER_RETURN_IF_ERROR(read_replicas(spec["template"]["spec"], *sizes, workload));
-  settle_launcher(workload, launcher_has_ranks->value_or(false));
+  workload.launcher_has_ranks = launcher_has_ranks->value_or(false);
+  workload.nodes = sizes->nodes.value_or(sizes->least.value_or(0));
+  MUSTER_RETURN_IF_ERROR(read_replicas(spec["template"]["spec"], workload.nodes, workload));
   if (sizes->nodes) workload.nodes_path = policy["numNodes"].path();
-  if (!launcher_has_ranks->value_or(false))
-    workload.nodes = sizes->nodes.value_or(sizes->least.value_or(0));
   if (sizes->least)
     workload.values.push_back(
         {flag::kNnodes, text_of(*sizes), policy["torch"]["elasticPolicy"].path()});
@@ -153,8 +181,7 @@ Status read_training_runtime(const Field& document, Workload& workload) {
 
 Status read_jobset(const Field& document, Workload& workload) {
   const Field spec = document["spec"];
-  MUSTER_RETURN_IF_ERROR(read_replicas(spec, {}, workload));
-  settle_launcher(workload, false);
+  MUSTER_RETURN_IF_ERROR(read_replicas(spec, 0, workload));
   return add_pods_workers(workload, {nullptr, ""},
                           template_of(spec["replicatedJobs"], workload.replicas.back().name));
 }
@@ -163,8 +190,7 @@ Status read_indexed_job(const Field& document, Workload& workload) {
   const Field spec = document["spec"];
   const auto pods = pods_of(spec);
   if (!pods) return Error(pods.error());
-  auto replica = read_pod(spec["template"], workload.name, pods->value_or(1),
-                          std::to_string(pods->value_or(1)));
+  auto replica = read_pod(spec["template"], workload.name, pods->value_or(1));
   if (!replica) return std::move(replica).error();
   workload.replicas.push_back(*std::move(replica));
   workload.nodes_path = spec["completions"].path();

@@ -15,17 +15,11 @@ constexpr int kMaxRestarts = 1'000'000;
 Status read_replicas(const Field& specs, std::initializer_list<std::string_view> types,
                      Workload& workload) {
   workload.nodes_path = specs.path();
-  int nodes = 0;
   for (const std::string_view type : types) {
     const auto pods = specs[type]["replicas"].number(0, kMaxPods);
     if (!pods) return Error(pods.error());
-    if (specs[type].is_there()) nodes += pods->value_or(1);
-  }
-  for (const std::string_view type : types) {
-    const auto pods = specs[type]["replicas"].number(0, kMaxPods);
     if (!specs[type].is_there() || *pods == 0) continue;
-    auto replica =
-        read_pod(specs[type]["template"], to_lower(type), pods->value_or(1), std::to_string(nodes));
+    auto replica = read_pod(specs[type]["template"], to_lower(type), pods->value_or(1));
     if (!replica) return std::move(replica).error();
     workload.replicas.push_back(*std::move(replica));
   }
@@ -45,6 +39,8 @@ Status read_pytorch_job(const Field& document, Workload& workload) {
   const auto restarts = elastic["maxRestarts"].number(0, kMaxRestarts);
   for (const auto* number : {&least, &most, &restarts})
     if (!*number) return Error(number->error());
+  if (least->has_value() != most->has_value())
+    return (*least ? elastic["maxReplicas"] : elastic["minReplicas"]).wrong("a number of pods");
   if (*least && *most) {
     if (**least > **most) return elastic["minReplicas"].wrong("at most maxReplicas");
     workload.values.push_back(
@@ -64,7 +60,7 @@ Status read_mpi_job(const Field& document, Workload& workload) {
   MUSTER_RETURN_IF_ERROR(read_replicas(specs, {"Launcher", "Worker"}, workload));
   const auto has_ranks = spec["runLauncherAsWorker"].boolean();
   if (!has_ranks) return Error(has_ranks.error());
-  workload.has_launcher = workload.replicas.size() > 1 && !has_ranks->value_or(false);
+  workload.launcher_has_ranks = has_ranks->value_or(false);
   workload.values.push_back({flag::kFramework, "mpi", "kind"});
   MUSTER_RETURN_IF_ERROR(add_mpi(workload, spec["mpiImplementation"]));
   const auto slots = spec["slotsPerWorker"].number(1, kMaxPods);
@@ -78,8 +74,7 @@ Status read_train_job(const Field& document, Workload& workload) {
   const Field trainer = document["spec"]["trainer"];
   const auto nodes = trainer["numNodes"].number(1, kMaxPods);
   if (!nodes) return Error(nodes.error());
-  auto replica =
-      read_container(trainer, "node", nodes->value_or(1), std::to_string(nodes->value_or(1)));
+  auto replica = read_container(trainer, "node", nodes->value_or(1));
   if (!replica) return std::move(replica).error();
   workload.replicas.push_back(*std::move(replica));
   workload.nodes_path = trainer["numNodes"].path();

@@ -11,6 +11,8 @@ namespace muster::launcher {
 namespace {
 
 constexpr std::string_view kImplementations[] = {"OpenMPI", "Intel", "MPICH"};
+// Of several containers the one that the controllers of Kubeflow take for the trainer.
+constexpr std::string_view kTrainers[] = {"node", "trainer", "pytorch", "mpi"};
 constexpr std::string_view kGpus[] = {"nvidia.com/gpu", "amd.com/gpu"};
 // Beyond that it is a mistake: no machine has as many.
 constexpr int kMaxWorkers = 1024;
@@ -18,8 +20,9 @@ constexpr int kMaxWorkers = 1024;
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
 std::optional<std::string> value_of(const Variables& variables, std::string_view name) {
-  const auto found = std::ranges::find(variables, name, &Variables::value_type::first);
-  return found == variables.end() ? std::nullopt : std::optional(found->second);
+  const auto last =
+      std::ranges::find(variables.rbegin(), variables.rend(), name, &Variables::value_type::first);
+  return last == variables.rend() ? std::nullopt : std::optional(last->second);
 }
 
 // $(NAME) of a variable, $$ for $. Source: Kubernetes, third_party/forked/golang/expansion.
@@ -40,11 +43,6 @@ std::string expand(std::string_view text, const Variables& variables) {
     }
   }
   return expanded;
-}
-
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
 }
 
 Result<Variables> read_environment(const Field& container) {
@@ -85,23 +83,22 @@ Result<Field> training_container(const Field& pod) {
   if (!items) return Error(items.error());
   if (items->empty())
     return Error{Code::kUsage, 0, containers.path() + ": there must be a container"};
+  for (const Field& item : *items) {
+    const auto name = item["name"].text();
+    if (name && std::ranges::find(kTrainers, name->value_or("")) != std::end(kTrainers))
+      return item;
+  }
   return items->front();
 }
 
-Result<Replica> read_container(const Field& container, std::string name, int pods,
-                               const std::string& nodes) {
+Result<Replica> read_container(const Field& container, std::string name, int pods) {
   auto variables = read_environment(container);
   if (!variables) return std::move(variables).error();
   Replica replica{.name = std::move(name), .path = container.path(), .pods = pods};
   for (const char* list : {"command", "args"}) {
     auto words = container[list].words();
     if (!words) return std::move(words).error();
-    for (const std::string& word : *words) {
-      std::string expanded = expand(word, *variables);
-      replace_all(expanded, "${NUM_NODES}", nodes);
-      replace_all(expanded, "$NUM_NODES", nodes);
-      replica.words.push_back(std::move(expanded));
-    }
+    for (const std::string& word : *words) replica.words.push_back(expand(word, *variables));
   }
   const auto folder = container["workingDir"].text();
   if (!folder) return Error(folder.error());
@@ -110,10 +107,10 @@ Result<Replica> read_container(const Field& container, std::string name, int pod
   return replica;
 }
 
-Result<Replica> read_pod(const Field& pod, std::string name, int pods, const std::string& nodes) {
+Result<Replica> read_pod(const Field& pod, std::string name, int pods) {
   const auto container = training_container(pod);
   if (!container) return Error(container.error());
-  return read_container(*container, std::move(name), pods, nodes);
+  return read_container(*container, std::move(name), pods);
 }
 
 Status add_worker_count(Workload& workload, const Field& count, const Field& resources) {

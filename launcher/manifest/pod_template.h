@@ -10,15 +10,15 @@ namespace muster::launcher {
 /// As many pods as anybody asks for.
 inline constexpr int kMaxPods = 100'000;
 
-/// The container that trains, the first of `pod`, which is a PodTemplateSpec.
+/// The container that trains: of `pod`, which is a PodTemplateSpec, that with the name that
+/// controllers look for, else the first.
 Result<Field> training_container(const Field& pod);
 
-/// Reads a container's command, arguments, variables and folder. `nodes`: what $NUM_NODES stands
-/// for. $(NAME) is Kubernetes': a variable of the container; others stay as they are.
-Result<Replica> read_container(const Field& container, std::string name, int pods,
-                               const std::string& nodes);
+/// Reads a container's command, arguments, variables and folder. $(NAME) is Kubernetes': a variable
+/// of the container; others stay as they are.
+Result<Replica> read_container(const Field& container, std::string name, int pods);
 /// That of the container that trains.
-Result<Replica> read_pod(const Field& pod, std::string name, int pods, const std::string& nodes);
+Result<Replica> read_pod(const Field& pod, std::string name, int pods);
 
 /// Adds --nproc-per-node for `count`, a field that is auto, cpu, gpu or a number. auto is the GPUs
 /// of the limit in `resources` (or of the request), else its whole CPUs. A laptop has not these

@@ -6,7 +6,9 @@
 #include "base/text.h"
 #include "launcher/manifest/jobset.h"
 #include "launcher/manifest/kubeflow_jobs.h"
+#include "launcher/manifest/pod_template.h"
 #include "launcher/manifest/yaml_reader.h"
+#include "mpi/launch/implementation.h"
 
 namespace muster::launcher {
 
@@ -32,6 +34,45 @@ std::string names_of_kinds() {
   std::vector<std::string> names;
   for (const Kind& kind : kKinds) names.emplace_back(kind.kind);
   return join(names, ", ");
+}
+
+bool is_of_mpi(const Workload& workload) {
+  return std::ranges::any_of(workload.values, [](const ManifestValue& value) {
+    return value.flag == flag::kFramework && value.text == "mpi";
+  });
+}
+
+bool calls_mpirun(const Replica& replica) {
+  return !replica.words.empty() && mpi::is_launcher_name(base_name(replica.words.front()));
+}
+
+// The pods of a job whose command is an mpirun are those of an MPI job, whatever its kind.
+void settle_mpi(Workload& workload) {
+  std::vector<Replica>& replicas = workload.replicas;
+  const auto launcher = std::ranges::find_if(replicas, calls_mpirun);
+  if (launcher != replicas.end()) {
+    if (!is_of_mpi(workload))
+      workload.values.push_back({flag::kFramework, "mpi", launcher->path + ".command"});
+    std::rotate(replicas.begin(), launcher, launcher + 1);
+  }
+  workload.has_launcher = is_of_mpi(workload) && replicas.size() > 1 &&
+                          replicas.front().pods == 1 && !workload.launcher_has_ranks;
+}
+
+Status check_nodes(const Workload& workload, std::string_view file_says) {
+  int64_t pods = 0;
+  for (size_t i = workload.has_launcher ? 1 : 0; i < workload.replicas.size(); ++i)
+    pods += workload.replicas[i].pods;
+  if (pods > kMaxPods)
+    return Error{Code::kUsage, 0,
+                 std::string(file_says) + ": there are " + std::to_string(pods) + " pods, and " +
+                     std::to_string(kMaxPods) + " are the most"};
+  const bool is_elastic = !workload.values.empty() && workload.values.front().flag == flag::kNnodes;
+  if (workload.nodes == 0 || workload.nodes == pods || is_elastic) return {};
+  return Error{Code::kUsage, 0,
+               workload.nodes_path + ": '" + std::to_string(workload.nodes) + "' must be " +
+                   std::to_string(pods) + ", as many pods as " + std::string(file_says) +
+                   " has with ranks"};
 }
 
 void add_nodes(Workload& workload) {
@@ -60,6 +101,8 @@ Result<Workload> read_workload(const std::string& text) {
       if (!name) return Error(name.error());
       workload.name = name->value_or("");
       MUSTER_RETURN_IF_ERROR(known.read(document, workload));
+      settle_mpi(workload);
+      MUSTER_RETURN_IF_ERROR(check_nodes(workload, "the manifest"));
       add_nodes(workload);
       return workload;
     }

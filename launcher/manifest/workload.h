@@ -34,10 +34,10 @@ struct Workload {
   int nodes = 0;                ///< to begin with; 0 = as many as there are in `replicas`
   std::string nodes_path = {};  ///< of the field that says it
   std::vector<ManifestValue> values = {};
-  /// In the order of their ranks. With a launcher that has no ranks of its own: it comes first, and
-  /// its one pod is no node.
+  /// In the order of their ranks; that with the launcher of MPI first.
   std::vector<Replica> replicas = {};
-  bool has_launcher = false;
+  bool launcher_has_ranks = false;  ///< it says so
+  bool has_launcher = false;        ///< the first replica is a launcher without ranks, and no node
 };
 
 /// The workload of a file's text: the first document of a kind that is known. kUsage: there is

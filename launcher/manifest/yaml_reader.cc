@@ -58,8 +58,18 @@ Result<json> Converter::convert(const YAML::Node& node, int depth) {
   return list;
 }
 
+// What `<<` names stands below the keys of the map itself. Source: yaml.org/type/merge.html.
+void merge(json& map, const json& other) {
+  if (other.is_array())
+    for (const json& item : other) merge(map, item);
+  if (!other.is_object()) return;
+  for (const auto& [key, value] : other.items())
+    if (!map.contains(key)) map[key] = value;
+}
+
 Result<json> Converter::convert_map(const YAML::Node& node, int depth) {
   json map = json::object();
+  json merged;
   for (const auto& entry : node) {
     if (!entry.first.IsScalar())
       return Error{Code::kUsage, 0, place(entry.first.Mark()) + ": a key must be a word"};
@@ -68,8 +78,9 @@ Result<json> Converter::convert_map(const YAML::Node& node, int depth) {
       return Error{Code::kUsage, 0, place(entry.first.Mark()) + ": '" + key + "' is there twice"};
     auto value = convert(entry.second, depth + 1);
     if (!value) return value;
-    map[key] = *std::move(value);
+    (key == "<<" ? merged : map[key]) = *std::move(value);
   }
+  merge(map, merged);
   return map;
 }
 

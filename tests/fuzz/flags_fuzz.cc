@@ -118,6 +118,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   check_written_out(options, raw->dialect);
   MUSTER_CHECK(explain_text(options).ends_with('\n'));
   const WorkerCommand command{"x", options.arguments};
-  MUSTER_CHECK(command.arguments(7).size() == options.arguments.size());
+  MUSTER_CHECK(command.arguments({7}).size() == options.arguments.size());
   return 0;
 }

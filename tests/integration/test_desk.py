@@ -32,6 +32,40 @@ class DeskTest(MusterTest):
         finished = self.local("mpi.yaml")
         self.assertEqual(sorted(line.split("] ")[1] for line in finished.out.splitlines()), ["rank %d of 4" % rank for rank in range(4)])
 
+    def test_a_containers_own_words_and_folder_are_its_own(self):
+        os.mkdir(self.path("app"))
+        self.write("app/show.sh", '#!/bin/sh\necho "$@ in $(basename $PWD), $WORLD_SIZE of $NODES"\n', 0o755)
+        path = self.write("job.yaml", """apiVersion: batch/v1
+kind: Job
+metadata: {name: j}
+spec:
+  completions: 2
+  parallelism: 2
+  template:
+    spec:
+      containers:
+      - name: c
+        command: [./show.sh]
+        args: ["--master_addr=$MASTER_ADDR", -f, /etc/mpi/hostfile, $NUM_NODES_X]
+        workingDir: %s
+        env: [{name: NODES, value: two}]
+""" % self.path("app"))
+        finished = self.expect_code(self.run_muster("local", "-f", path), 0)
+        self.assertEqual({line.split("] ")[1] for line in finished.out.splitlines()},
+                         {"--master_addr=127.0.1.1 -f /etc/mpi/hostfile $NUM_NODES_X in app, 2 of two"})
+
+    def test_all_kinds_of_pods_are_checked_before_any_is_started(self):
+        path = self.write("job.yaml", """apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: j}
+spec:
+  pytorchReplicaSpecs:
+    Master: {template: {spec: {containers: [{command: [sleep, "60"]}]}}}
+    Worker: {template: {spec: {containers: [{image: x}]}}}
+""")
+        finished = self.expect_code(self.run_muster("local", "-f", path), 64)
+        self.assertIn("spec.pytorchReplicaSpecs.Worker.template.spec.containers[0]: the container has no command", finished.err)
+
     def test_run_explains_what_a_manifest_says(self):
         text = self.run_muster("run", "-f", os.path.join(EXAMPLES, "manifests", "elastic.yaml"), "--explain").out
         self.assertRegex(text, r"(?m)^--nnodes +2:8 +\S*elastic.yaml: spec.mlPolicy.torch.elasticPolicy$")

@@ -84,7 +84,8 @@ TEST(Workload, ALauncherIsNoNodeUnlessItSaysSo) {
             "(spec.mlPolicy.mpi.mpiImplementation); --nproc-per-node 2 "
             "(spec.mlPolicy.mpi.numProcPerNode); --nnodes 2 (spec.mlPolicy.numNodes); "
             "launcher x1: mpirun -np 4 ./a.out; worker x2: sshd");
-  EXPECT_EQ(said(runtime(policy(", runLauncherAsNode: true"), jobs)).substr(0, 8), "nodes 3;");
+  EXPECT_EQ(said(runtime(policy(", runLauncherAsNode: true"), jobs)),
+            "spec.mlPolicy.numNodes: '2' must be 3, as many pods as the manifest has with ranks");
   EXPECT_EQ(said(runtime(policy(", mpiImplementation: LAM"), jobs)).substr(0, 6), "line 5");
 }
 
@@ -120,7 +121,7 @@ TEST(Workload, VariablesAreExpandedAsKubernetesDoes) {
   ASSERT_TRUE(workload) << workload.error().text;
   using Words = std::vector<std::string>;
   EXPECT_EQ(workload->replicas[0].words,
-            (Words{"run", "a", "ab/x", "$(A)", "$(NONE)", "3", "$HOME", "$(OPEN"}));
+            (Words{"run", "a", "ab/x", "$(A)", "$(NONE)", "${NUM_NODES}", "$HOME", "$(OPEN"}));
   EXPECT_EQ(workload->replicas[0].environment.size(), 2U);
 }
 
@@ -149,14 +150,45 @@ TEST(Workload, WhatIsWrongIsNamedByItsPath) {
   EXPECT_EQ(said(runtime("mlPolicy: {numNodes: 0}", job("w", "", kTrain))),
             "spec.mlPolicy.numNodes: '0' must be a number from 1 to 100000");
   EXPECT_EQ(said(runtime("mlPolicy: {numNodes: 2}", job("w", "parallelism: 3", kTrain))),
-            "spec.template.spec.replicatedJobs[0].template.spec.parallelism: '3' must be 2, as "
-            "mlPolicy.numNodes is");
+            "spec.mlPolicy.numNodes: '2' must be 3, as many pods as the manifest has with ranks");
   EXPECT_EQ(said(runtime("mlPolicy: {}", job("w", "completions: 2, parallelism: 1", kTrain))),
             "spec.template.spec.replicatedJobs[0].template.spec.completions: '2' must be 1, as "
             "parallelism is: all pods are nodes of one job");
   EXPECT_EQ(said(runtime("mlPolicy: {}", job("w", "", "args: text"))),
             "spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0].args: "
             "'text' must be a list");
+}
+
+TEST(Workload, SizesOfSeveralJobsAddUp) {
+  const std::string jobs = job("workers", "", kTrain) + job("master", "", "command: [m]");
+  EXPECT_EQ(said(runtime("mlPolicy: {numNodes: 4}", jobs)),
+            "nodes 4; --nnodes 4 (spec.mlPolicy.numNodes); workers x3: python train.py; master x1: "
+            "m");
+  const std::string four =
+      "- name: w\n  replicas: 4\n  template: {spec: {parallelism: 1, " + pod(kTrain) + "}}\n";
+  EXPECT_TRUE(said(runtime("mlPolicy: {numNodes: 4}", four)).starts_with("nodes 4;"));
+  const std::string many =
+      "- name: w\n  replicas: 50000\n  template: {spec: {parallelism: 50000, " + pod(kTrain) +
+      "}}\n";
+  EXPECT_EQ(said(runtime("mlPolicy: {}", many)),
+            "spec.template.spec.replicatedJobs[0].replicas: '50000' must be fewer: these are "
+            "2500000000 pods");
+}
+
+TEST(Workload, AJobsetWhoseCommandIsMpirunIsAnMpiJob) {
+  const auto jobset = [](const std::string& more, const std::string& jobs) {
+    return "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: j}\nspec:\n" +
+           more + "  replicatedJobs:\n" + indented(jobs, 2);
+  };
+  const std::string jobs = job("w", "parallelism: 2, completions: 2", "command: [sshd]") +
+                           job("l", "", "command: [/usr/bin/mpirun, x]");
+  EXPECT_EQ(said(jobset("", jobs)),
+            "nodes 2; --framework mpi "
+            "(spec.replicatedJobs[1].template.spec.template.spec.containers[0].command); --nnodes "
+            "2 (spec.replicatedJobs); l x1: /usr/bin/mpirun x; w x2: sshd");
+  const std::string plain = job("w", "parallelism: 2", kTrain) + job("d", "", "command: [d]");
+  EXPECT_EQ(said(jobset("  coordinator: {replicatedJob: d}\n", plain)),
+            "nodes 3; --nnodes 3 (spec.replicatedJobs); d x1: d; w x2: python train.py");
 }
 
 }  // namespace

@@ -30,6 +30,11 @@ TEST(YamlReader, TakesAllDocumentsThatHoldAnything) {
   EXPECT_EQ(read(""), "");
 }
 
+TEST(YamlReader, MergesWhatAKeySaysBelowTheOthers) {
+  EXPECT_EQ(read("{a: &a {x: 1, y: 2}, b: {<<: *a, y: 3}}"),
+            R"({"a":{"x":1,"y":2},"b":{"x":1,"y":3}})");
+}
+
 TEST(YamlReader, SaysWhereItIsNoYaml) {
   EXPECT_EQ(read("a: ["), "line 1, column 1: end of sequence flow not found");
   EXPECT_EQ(read("a: 1\na: 2\n"), "line 2, column 1: 'a' is there twice");

@@ -42,7 +42,7 @@ std::string text_of(const Sizes& sizes) {
 
 // completions must equal parallelism; where one is left out Kubernetes takes the other, or 1.
 Result<std::optional<int>> pods_of(const Field& job) {
-  const auto parallelism = job["parallelism"].number(1, kMaxPods);
+  auto parallelism = job["parallelism"].number(1, kMaxPods);
   if (!parallelism) return parallelism;
   auto completions = job["completions"].number(1, kMaxPods);
   if (!completions || !*completions) return completions ? parallelism : completions;

@@ -52,7 +52,9 @@ Result<RawFlags> apply_contract(RawFlags raw, const Contract& contract) {
   const bool elsewhere = meets_otherwise(raw);
   const auto is_left_out = [&](Flag flag) { return meets(flag) && (alone || elsewhere); };
   for (const ContractGap& gap : contract.gaps) {
-    if (raw.given.contains(gap.flag) || is_left_out(gap.flag)) continue;
+    const bool asked = raw.is_on(flag::kStandalone) || raw.find(flag::kNnodes) != nullptr;
+    const bool insists = gap.always && !asked;
+    if (raw.given.contains(gap.flag) || (is_left_out(gap.flag) && !insists)) continue;
     if (alone && gap.flag == flag::kNnodes) continue;
     return Error{Code::kConfig, 0,
                  contract_source(contract, gap.problem) + "; give " + long_name(row_of(gap.flag))};

@@ -24,6 +24,7 @@ struct ContractValue {
 struct ContractGap {
   Flag flag;
   std::string problem;
+  bool always = false;  ///< also where the controller says that there is one node
 };
 
 struct Contract {

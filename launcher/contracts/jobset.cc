@@ -24,8 +24,7 @@ std::string label_of(const Labels& labels, std::string_view name) {
 }
 
 std::optional<int> number_in(const Labels& labels, std::string_view name) {
-  const auto numbered = numbered_name("x-" + label_of(labels, name));
-  return numbered ? std::optional(numbered->number) : std::nullopt;
+  return plain_number(label_of(labels, name));
 }
 
 struct Place {

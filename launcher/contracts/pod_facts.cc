@@ -14,13 +14,6 @@ namespace {
 constexpr size_t kMaxPodInfoBytes = 1U << 20;
 constexpr size_t kMaxDigits = 9;
 
-std::optional<int> plain_number(std::string_view text) {
-  const bool plain = !text.empty() && text.size() <= kMaxDigits &&
-                     std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-  const auto number = plain ? parse_integer(text) : std::nullopt;
-  return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
-}
-
 // Kubernetes writes the value as Go's %q; keys and values that contracts use need no escapes.
 std::string_view unquoted(std::string_view text) {
   const bool quoted = text.size() >= 2 && text.front() == '"' && text.back() == '"';
@@ -28,6 +21,13 @@ std::string_view unquoted(std::string_view text) {
 }
 
 }  // namespace
+
+std::optional<int> plain_number(std::string_view text) {
+  const bool plain = !text.empty() && text.size() <= kMaxDigits &&
+                     std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  const auto number = plain ? parse_integer(text) : std::nullopt;
+  return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
+}
 
 std::string own_full_name(const PodFacts& pod) { return full_host_name(pod.files, pod.host_name); }
 

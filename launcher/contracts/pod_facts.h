@@ -25,6 +25,8 @@ struct PodFacts {
 /// `full` with another first label: "pi-launcher.pi.default.svc".
 [[nodiscard]] std::string sibling_of(std::string_view full, std::string_view label);
 
+/// 0 … 999,999,999 in digits and nothing else; none: anything else.
+[[nodiscard]] std::optional<int> plain_number(std::string_view text);
 /// The variable's value; "" = not set.
 [[nodiscard]] std::string text_of(const PodFacts& pod, std::string_view name);
 /// Its value as a number of 0 … 999,999,999; none: not set, or anything else.

@@ -42,11 +42,11 @@ Names numbers_of(std::string_view ranges) {
   for (const std::string_view range : split(ranges, ',')) {
     const std::string_view low = range.substr(0, range.find('-'));
     const std::string_view high = low.size() < range.size() ? range.substr(low.size() + 1) : low;
-    const auto first = numbered_name("x-" + std::string(low));
-    const auto last = numbered_name("x-" + std::string(high));
-    if (!first || !last || last->number < first->number) return {};
-    if (static_cast<size_t>(last->number - first->number) >= kMaxHosts - numbers.size()) return {};
-    for (int number = first->number; number <= last->number; ++number) {
+    const auto first = plain_number(low);
+    const auto last = plain_number(high);
+    if (!first || !last || *last < *first) return {};
+    if (static_cast<size_t>(*last - *first) >= kMaxHosts - numbers.size()) return {};
+    for (int number = *first; number <= *last; ++number) {
       std::string digits = std::to_string(number);
       if (digits.size() < low.size()) digits.insert(0, low.size() - digits.size(), '0');
       numbers.push_back(std::move(digits));
@@ -127,6 +127,7 @@ std::optional<Contract> read_slurm(const PodFacts& pod) {
     lack(contract, flag::kNodeRank,
          std::string(kTasks) + " is " + quote_if_needed(tasks) +
              ", and Muster starts a node's workers itself: srun --ntasks-per-node=1");
+    contract.gaps.back().always = true;  // on one host each task would be a whole job
   } else {
     say_rank(contract, *node, static_cast<int>(hosts.size()), kNode);
   }

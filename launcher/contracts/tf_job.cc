@@ -42,7 +42,7 @@ Task own_task(const json& config) {
   const auto index = task.find("index");
   if (index == task.end()) return own;
   const std::string text = index->is_string() ? index->get<std::string>() : index->dump();
-  if (const auto number = numbered_name("x-" + text)) own.index = number->number;
+  own.index = plain_number(text).value_or(-1);
   return own;
 }
 

@@ -124,11 +124,13 @@ Contract as_equals(Contract contract, const Task& task) {
   return contract;
 }
 
-// Its plugin mpi says so; else the key of its plugin ssh, which nothing but MPI needs. A user's
-// --framework counts more.
+// Its plugin mpi says so; else, unless there is the plugin pytorch, the key of its plugin ssh. A
+// user's --framework counts more.
 bool is_of_mpi(const PodFacts& pod, const Contract& contract) {
   if (!pod.framework.empty()) return pod.framework == "mpi";
-  return pod.environment.has(kWorkersOfMpi) || !contract.secret_file.empty();
+  if (pod.environment.has(kWorkersOfMpi)) return true;
+  const bool is_pytorch = pod.environment.has(kMasterAddr) && node_count_of(pod, kWorldSize);
+  return !is_pytorch && !contract.secret_file.empty();
 }
 
 // The plugin pytorch counts the pods of the tasks master and worker alone.

@@ -92,9 +92,10 @@ class StepTest(SlurmTest):
         self.expect_code(fails, 7)
 
     def test_who_asks_for_several_tasks_on_a_node_is_told(self):
-        step = self.start_slurm("srun", "-N", 2, "--ntasks-per-node=2", BINARY, "run", "--", "true").finish()
-        self.expect_code(step, 78)
-        self.assertIn("--ntasks-per-node=1", step.err)
+        for nodes in (1, 2):
+            step = self.start_slurm("srun", "-N", nodes, "--ntasks-per-node=2", BINARY, "run", "--", "true").finish()
+            self.expect_code(step, 78)
+            self.assertIn("--ntasks-per-node=1", step.err)
 
 
 class BatchTest(SlurmTest):

@@ -30,7 +30,7 @@ std::string text_of_contract(const Contract& contract) {
   if (!contract.job.empty()) text += "job " + contract.job + "\n";
   for (const auto& [flag, value, source] : contract.values)
     text += long_name(row_of(flag)) + "  " + value + "  " + source + "\n";
-  for (const auto& [flag, problem] : contract.gaps)
+  for (const auto& [flag, problem, always] : contract.gaps)
     text += long_name(row_of(flag)) + " is missing: " + problem + "\n";
   for (const Flag flag : contract.absorbed) text += "absorbed " + long_name(row_of(flag)) + "\n";
   for (const auto& host : contract.hosts) {

@@ -22,8 +22,9 @@ TEST(SlurmNodeList, WhatIsNoneIsEmpty) {
   for (const std::string& text :
        {std::string(), std::string(","), std::string("a,,b"), std::string("n[1-2"),
         std::string("n[2-1]"), std::string("n[]"), std::string("n[a-b]"), std::string("n[1-]"),
-        std::string("n[0-65536]"), std::string("n[0-65535],m"), std::string("n[0-999]m[0-999]"),
-        std::string("n[0-99999999999]"), long_name + "[1-2]" + long_name})
+        std::string("n[1-2-3]"), std::string("n[0-65536]"), std::string("n[0-65535],m"),
+        std::string("n[0-999]m[0-999]"), std::string("n[0-99999999999]"),
+        long_name + "[1-2]" + long_name})
     EXPECT_EQ(expand_node_list(text), Names()) << text;
 }
 

@@ -256,7 +256,7 @@ Status check_partitions(const LocalOptions& options) {
 
 // What is wrong with the words for the agents is said once, not by each of them, and so is what
 // they ask to be told instead of a job (--explain). None: it may run.
-Result<std::optional<std::string>> check_words(const LocalOptions& options, int node_rank,
+Result<std::optional<std::string>> check_words(LocalOptions& options, int node_rank,
                                                const Environment& environment) {
   std::vector<std::string> words{"--contract=none",        "--rdzv-backend=c10d",
                                  "--rdzv-id=local",        "--rdzv-endpoint=127.0.1.1:29400",
@@ -268,6 +268,7 @@ Result<std::optional<std::string>> check_words(const LocalOptions& options, int 
   auto command_line = read_command_line({Personality::kMuster, "muster", words}, environment, {});
   if (!command_line) return std::move(command_line).error();
   if (command_line->print) return std::move(command_line->print);
+  options.status_port = command_line->options.status_port.value_or(0);
   const auto job = job_options(command_line->options, false);
   if (!job) return Error(job.error());
   const int most = options.nodes + options.added + (job->rule.has_apart() ? 1 : 0);
@@ -276,7 +277,7 @@ Result<std::optional<std::string>> check_words(const LocalOptions& options, int 
 }
 
 // Of one node of each kind that a manifest has.
-Result<std::optional<std::string>> check_all(const LocalOptions& options,
+Result<std::optional<std::string>> check_all(LocalOptions& options,
                                              const Environment& environment) {
   MUSTER_RETURN_IF_ERROR(check_partitions(options));
   for (const int node_rank : options.kinds) {

@@ -168,9 +168,6 @@ Result<CommandLine> read(const Invocation& invocation, const Environment& enviro
   if (!manifest) return Error(manifest.error());
   if (*manifest) raw = with_manifest_program(*std::move(raw), **manifest, command_line.contract);
   if (!raw) return std::move(raw).error();
-  const ManifestOptions of_manifest = raw->manifest;
-  const GivenValue* const file = raw->find(flag::kFile);
-  const std::string file_name = file != nullptr ? file->text : "";
   raw = without_inner_launcher(*std::move(raw), environment, command_line.contract);
   if (!raw) return std::move(raw).error();
   if (!refusal.empty()) raw->warnings.push_back(refusal);
@@ -184,11 +181,8 @@ Result<CommandLine> read(const Invocation& invocation, const Environment& enviro
     raw = apply_contract(*std::move(raw), *command_line.contract);
     if (!raw) return std::move(raw).error();
   }
-  if (*manifest) {
-    raw->manifest = of_manifest;
-    raw =
-        with_manifest_values(*std::move(raw), **manifest, file_name, command_line.contract, files);
-  }
+  if (*manifest)
+    raw = with_manifest_values(*std::move(raw), **manifest, command_line.contract, files);
   if (pod != nullptr) raw = with_host_slots(*std::move(raw), *pod);
   if (raw->request) {
     auto text = answer(*raw->request, invocation.personality, raw->dialect);

@@ -30,12 +30,6 @@ bool names_address(const std::string& word) {
   });
 }
 
-bool is_of_mpi(const Workload& workload) {
-  return std::ranges::any_of(workload.values, [](const ManifestValue& value) {
-    return value.flag == flag::kFramework && value.text == "mpi";
-  });
-}
-
 // A '$' of the container's is one for the program, but for the names that are Muster's.
 std::string escaped(std::string_view word) {
   std::string text;
@@ -109,19 +103,37 @@ std::string with_node_count(std::string_view word, const std::string& nodes) {
 
 std::string said_nodes(const RawFlags& raw, const Workload& workload) {
   if (const GivenValue* const given = raw.find(flag::kNnodes)) return given->text;
-  const auto value = std::ranges::find(workload.values, flag::kNnodes, &ManifestValue::flag);
-  return value == workload.values.end() ? "1" : value->text;
-}
-
-bool says_workers(const Workload& workload) {
-  return std::ranges::any_of(workload.values, [](const ManifestValue& value) {
-    return value.flag == flag::kNprocPerNode;
-  });
+  return find_value(workload, flag::kNnodes)->text;  // each has one
 }
 
 const Replica& own_replica(const RawFlags& raw, const Workload& workload,
                            const std::optional<Contract>& contract) {
   return replica_of(workload, node_rank(raw, contract));
+}
+
+// LOG_LEVEL and LOG_FORMAT are for Muster's own log, too.
+void add_variables(RawFlags& raw, const Replica& replica, const std::string& file) {
+  const std::string source = file + replica.path + ".env";
+  for (const auto& [name, text] : replica.environment) {
+    if (name == "LOG_LEVEL") add_value(raw, {flag::kLogLevel, to_lower(text), source});
+    if (name == "LOG_FORMAT") add_value(raw, {flag::kLogFormat, to_lower(text), source});
+    raw.environment.emplace_back(name, text);
+  }
+}
+
+void enter_folder(RawFlags& raw, const Replica& replica, const std::string& file,
+                  const Files& files) {
+  const std::string& folder = replica.working_dir;
+  if (folder.empty()) return;
+  if (!files.is_directory(folder)) {
+    raw.warnings.push_back(file + replica.path + ".workingDir: " + folder +
+                           " is not here, so the program runs in the current folder");
+    return;
+  }
+  raw.manifest.working_dir = folder;
+  if (!raw.program || raw.program->starts_with('/')) return;
+  const std::string program = folder + "/" + *raw.program;
+  if (files.exists(program) && !files.is_directory(program)) raw.program = program;
 }
 
 }  // namespace
@@ -158,37 +170,23 @@ Result<RawFlags> with_manifest_program(RawFlags raw, const Workload& workload,
   return raw;
 }
 
-RawFlags with_manifest_values(RawFlags raw, const Workload& workload, const std::string& file,
+RawFlags with_manifest_values(RawFlags raw, const Workload& workload,
                               const std::optional<Contract>& contract, const Files& files) {
-  const Replica& replica = own_replica(raw, workload, contract);
+  const std::string file = raw.find(flag::kFile)->text + ": ";
   // An inner launcher's auto says no more than that nobody has counted.
   const GivenValue* const workers = raw.find(flag::kNprocPerNode);
-  const bool counts =
+  const bool is_uncounted =
       workers != nullptr && workers->text == "auto" && workers->source != "command line";
-  if (counts && says_workers(workload)) raw.given.erase(flag::kNprocPerNode);
+  if (is_uncounted && find_value(workload, flag::kNprocPerNode) != nullptr)
+    raw.given.erase(flag::kNprocPerNode);
   for (const ManifestValue& value : workload.values)
-    add_value(raw, {value.flag, value.text, file + ": " + value.path});
+    add_value(raw, {value.flag, value.text, file + value.path});
+  const Replica& replica = own_replica(raw, workload, contract);
+  add_variables(raw, replica, file);
   // mpirun is the first node's, and has what its own container has.
-  const bool launches = workload.has_launcher && node_rank(raw, contract) == 0;
-  auto variables = replica.environment;
-  const auto& more = workload.replicas.front().environment;
-  if (launches) variables.insert(variables.end(), more.begin(), more.end());
-  for (const auto& [name, text] : variables) {
-    const std::string source = file + ": " + replica.path + ".env";
-    if (name == "LOG_LEVEL") add_value(raw, {flag::kLogLevel, to_lower(text), source});
-    if (name == "LOG_FORMAT") add_value(raw, {flag::kLogFormat, to_lower(text), source});
-    raw.environment.emplace_back(name, text);
-  }
-  if (replica.working_dir.empty()) return raw;
-  if (files.is_directory(replica.working_dir)) {
-    raw.manifest.working_dir = replica.working_dir;
-    const std::string program = replica.working_dir + "/" + raw.program.value_or("");
-    const bool is_relative = raw.program && !raw.program->starts_with('/');
-    if (is_relative && !files.is_directory(program) && files.exists(program)) raw.program = program;
-  } else {
-    raw.warnings.push_back(file + ": " + replica.path + ".workingDir: " + replica.working_dir +
-                           " is not here, so the program runs in the current folder");
-  }
+  if (workload.has_launcher && node_rank(raw, contract) == 0)
+    add_variables(raw, workload.replicas.front(), file);
+  enter_folder(raw, replica, file, files);
   return raw;
 }
 

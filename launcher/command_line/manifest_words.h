@@ -22,7 +22,7 @@ Result<RawFlags> with_manifest_program(RawFlags raw, const Workload& workload,
 
 /// Its flags, variables and folder; a folder that is not here is a warning. Call it when an inner
 /// launcher's flags are there already.
-RawFlags with_manifest_values(RawFlags raw, const Workload& workload, const std::string& file,
+RawFlags with_manifest_values(RawFlags raw, const Workload& workload,
                               const std::optional<Contract>& contract, const Files& files);
 
 }  // namespace muster::launcher

@@ -13,13 +13,6 @@ namespace {
 constexpr const char* kFile = "/run/determined/info/rendezvous.json";
 constexpr std::string_view kTrial = "DET_TRIAL_ID";
 
-std::vector<std::string> texts_in(const nlohmann::json& list) {
-  std::vector<std::string> texts;
-  for (const auto& item : list)
-    if (item.is_string()) texts.push_back(item.get<std::string>());
-  return texts;
-}
-
 }  // namespace
 
 std::optional<Contract> read_determined(const PodFacts& pod) {
@@ -37,7 +30,7 @@ std::optional<Contract> read_determined(const PodFacts& pod) {
   const nlohmann::json addresses = field("container_addrs");
   const nlohmann::json rank = field("container_rank");
   const nlohmann::json slots = field("container_slot_counts");
-  const auto hosts = addresses.is_array() ? texts_in(addresses) : std::vector<std::string>();
+  const auto hosts = texts_in(addresses);
   const bool has_rank = rank.is_number_unsigned() && rank.get<size_t>() < hosts.size();
   if (!has_rank) {
     lack(contract, flag::kNnodes,

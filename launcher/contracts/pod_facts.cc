@@ -1,6 +1,7 @@
 #include "launcher/contracts/pod_facts.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/interfaces.h"
 #include "base/text.h"
@@ -70,6 +71,14 @@ std::optional<NumberedName> replica_name(std::string_view name, std::string_view
     return std::nullopt;
   numbered->stem.resize(numbered->stem.size() - suffix.size());
   return numbered;
+}
+
+std::vector<std::string> texts_in(const nlohmann::json& list) {
+  std::vector<std::string> texts;
+  if (!list.is_array()) return texts;
+  for (const auto& item : list)
+    if (item.is_string()) texts.push_back(item.get<std::string>());
+  return texts;
 }
 
 bool in_kubernetes(const PodFacts& pod) { return pod.environment.has("KUBERNETES_SERVICE_HOST"); }

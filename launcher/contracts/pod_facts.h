@@ -3,9 +3,11 @@
 #pragma once
 
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/environment.h"
 #include "base/files.h"
@@ -52,6 +54,9 @@ struct NumberedName {
 /// not of that form, or of another type.
 [[nodiscard]] std::optional<NumberedName> replica_name(std::string_view name,
                                                        std::string_view type);
+
+/// Those of its items that are texts; empty: `list` is none.
+[[nodiscard]] std::vector<std::string> texts_in(const nlohmann::json& list);
 
 /// Kubernetes made this pod.
 [[nodiscard]] bool in_kubernetes(const PodFacts& pod);

@@ -1,5 +1,6 @@
 #include "launcher/contracts/read_contract.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/text.h"
@@ -18,29 +19,23 @@
 #include "launcher/contracts/training_operator.h"
 #include "launcher/contracts/volcano.h"
 #include "launcher/options/contract_names.h"
-#include "mpi/launch/launch_env.h"
 
 namespace muster::launcher {
 
 namespace {
 
-// Set by an agent for each of its workers.
-constexpr std::string_view kWorkerVariable = "TORCHELASTIC_RUN_ID";
-
-// srun may serve PMI, whoever it starts; agents take SLURM_STEP_ID from their workers.
-bool is_of_srun(std::string_view family, const Environment& environment) {
-  const bool is_pmi = family == "PMI" || family == "PMIx";
-  return family == "Slurm step" || (is_pmi && environment.has("SLURM_STEP_ID"));
-}
+// Set by agents for their workers, and by those who start ranks of MPI for these. Not all that
+// such a rank has (mpi/launch/launch_env.h): images and users set some of it themselves.
+constexpr std::string_view kOfWorkers[] = {"TORCHELASTIC_RUN_ID", "OMPI_COMM_WORLD_RANK",
+                                           "FLUX_TASK_RANK", "PALS_RANKID", "MV2_COMM_WORLD_RANK"};
+// The same, unless srun serves PMI to whatever it starts. Agents take SLURM_STEP_ID from workers.
+constexpr std::string_view kOfPmi[] = {"PMI_RANK", "PMIX_RANK"};
 
 // A worker inherits the variables of its pod, also those that tell what the pod is.
 bool is_worker(const Environment& environment) {
-  if (environment.has(kWorkerVariable)) return true;
-  for (const auto& [name, value] : environment.variables()) {
-    const mpi::RankVariable* row = mpi::find_rank_variable(name);
-    if (row != nullptr && !is_of_srun(row->family, environment)) return true;
-  }
-  return false;
+  const auto has = [&environment](std::string_view name) { return environment.has(name); };
+  return std::ranges::any_of(kOfWorkers, has) ||
+         (std::ranges::any_of(kOfPmi, has) && !has("SLURM_STEP_ID"));
 }
 
 constexpr ContractRow kRows[] = {

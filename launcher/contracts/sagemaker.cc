@@ -23,14 +23,6 @@ struct Hosts {
   std::string source;
 };
 
-std::vector<std::string> texts_in(const nlohmann::json& list) {
-  std::vector<std::string> texts;
-  if (!list.is_array()) return texts;
-  for (const auto& item : list)
-    if (item.is_string()) texts.push_back(item.get<std::string>());
-  return texts;
-}
-
 // The file is SageMaker's, the variables are its toolkit's, which not every image has.
 Hosts read_hosts(const PodFacts& pod) {
   if (const auto text = pod.files.read(kConfig)) {

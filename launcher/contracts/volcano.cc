@@ -81,11 +81,6 @@ const Task* launcher_task(const Tasks& tasks) {
   return nullptr;
 }
 
-void add_hosts(Contract& contract, const Hosts& hosts, const std::string& source) {
-  for (const std::string& host : hosts) contract.hosts.push_back({.host = host, .slots = 1});
-  contract.values.push_back({flag::kNnodes, std::to_string(hosts.size()), source});
-}
-
 // Of tasks whose lists may change the launcher follows one; the others are as they were.
 Contract as_launcher(Contract contract, const PodFacts& pod, const Tasks& tasks) {
   const Hosts named = hosts_in(pod.environment.get(kWorkersOfMpi).value_or(""), ',');
@@ -103,7 +98,8 @@ Contract as_launcher(Contract contract, const PodFacts& pod, const Tasks& tasks)
   contract.values.push_back(
       {flag::kMpiRole, lists(workers, pod) ? "launcher-worker" : "launcher", source});
   contract.values.push_back({flag::kRdzvEndpoint, own_full_name(pod), "own name"});
-  add_hosts(contract, workers, source);
+  for (const std::string& host : workers) contract.hosts.push_back({.host = host, .slots = 1});
+  contract.values.push_back({flag::kNnodes, std::to_string(workers.size()), source});
   return contract;
 }
 
@@ -111,16 +107,6 @@ Contract as_worker(Contract contract, const Task& launcher) {
   const std::string source = contract_source(contract, launcher.source);
   contract.values.push_back({flag::kMpiRole, "worker", source});
   contract.values.push_back({flag::kRdzvEndpoint, launcher.hosts.front(), source});
-  return contract;
-}
-
-Contract as_equals(Contract contract, const Task& task) {
-  constexpr size_t kMayLead = 3;  // as with --hosts
-  Hosts first = task.hosts;
-  if (first.size() > kMayLead) first.resize(kMayLead);
-  const std::string source = contract_source(contract, task.source);
-  contract.values.push_back({flag::kRdzvEndpoint, join(first, ","), source});
-  add_hosts(contract, task.hosts, source);
   return contract;
 }
 
@@ -203,7 +189,10 @@ std::optional<Contract> read_volcano(const PodFacts& pod) {
                                   " has the launcher is not known: none is called master");
     return contract;
   }
-  if (launcher == nullptr || tasks.size() == 1) return as_equals(std::move(contract), own->second);
+  if (launcher == nullptr || tasks.size() == 1) {
+    say_hosts(contract, own->second.hosts, 0, own->second.source);
+    return contract;
+  }
   if (&own->second == launcher) return as_launcher(std::move(contract), pod, tasks);
   return as_worker(std::move(contract), *launcher);
 }

@@ -36,12 +36,6 @@ std::string names_of_kinds() {
   return join(names, ", ");
 }
 
-bool is_of_mpi(const Workload& workload) {
-  return std::ranges::any_of(workload.values, [](const ManifestValue& value) {
-    return value.flag == flag::kFramework && value.text == "mpi";
-  });
-}
-
 bool calls_mpirun(const Replica& replica) {
   return !replica.words.empty() && mpi::is_launcher_name(base_name(replica.words.front()));
 }
@@ -59,26 +53,23 @@ void settle_mpi(Workload& workload) {
                           replicas.front().pods == 1 && !workload.launcher_has_ranks;
 }
 
-Status check_nodes(const Workload& workload, std::string_view file_says) {
+Status check_nodes(const Workload& workload) {
   int64_t pods = 0;
   for (size_t i = workload.has_launcher ? 1 : 0; i < workload.replicas.size(); ++i)
     pods += workload.replicas[i].pods;
   if (pods > kMaxPods)
     return Error{Code::kUsage, 0,
-                 std::string(file_says) + ": there are " + std::to_string(pods) + " pods, and " +
+                 workload.nodes_path + ": there are " + std::to_string(pods) + " pods, and " +
                      std::to_string(kMaxPods) + " are the most"};
-  const bool is_elastic = !workload.values.empty() && workload.values.front().flag == flag::kNnodes;
+  const bool is_elastic = find_value(workload, flag::kNnodes) != nullptr;
   if (workload.nodes == 0 || workload.nodes == pods || is_elastic) return {};
   return Error{Code::kUsage, 0,
                workload.nodes_path + ": '" + std::to_string(workload.nodes) + "' must be " +
-                   std::to_string(pods) + ", as many pods as " + std::string(file_says) +
-                   " has with ranks"};
+                   std::to_string(pods) + ", as many pods as the manifest has with ranks"};
 }
 
 void add_nodes(Workload& workload) {
-  const bool is_said = std::ranges::any_of(
-      workload.values, [](const ManifestValue& value) { return value.flag == flag::kNnodes; });
-  if (!is_said)
+  if (find_value(workload, flag::kNnodes) == nullptr)
     workload.values.push_back(
         {flag::kNnodes, std::to_string(node_count(workload)), workload.nodes_path});
 }
@@ -96,18 +87,28 @@ Result<Workload> read_workload(const std::string& text) {
     for (const Kind& known : kKinds) {
       const bool is_it = *kind == known.kind && version->value_or("").starts_with(known.group);
       if (!is_it) continue;
-      Workload workload{.kind = **kind};
+      Workload workload;
       const auto name = document["metadata"]["name"].text();
       if (!name) return Error(name.error());
       workload.name = name->value_or("");
       MUSTER_RETURN_IF_ERROR(known.read(document, workload));
       settle_mpi(workload);
-      MUSTER_RETURN_IF_ERROR(check_nodes(workload, "the manifest"));
+      MUSTER_RETURN_IF_ERROR(check_nodes(workload));
       add_nodes(workload);
       return workload;
     }
   }
   return Error{Code::kUsage, 0, "kind: there must be one of " + names_of_kinds()};
+}
+
+const ManifestValue* find_value(const Workload& workload, Flag flag) {
+  const auto value = std::ranges::find(workload.values, flag, &ManifestValue::flag);
+  return value == workload.values.end() ? nullptr : &*value;
+}
+
+bool is_of_mpi(const Workload& workload) {
+  const ManifestValue* const framework = find_value(workload, flag::kFramework);
+  return framework != nullptr && framework->text == "mpi";
 }
 
 int node_count(const Workload& workload) {

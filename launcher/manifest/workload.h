@@ -29,7 +29,6 @@ struct Replica {
 };
 
 struct Workload {
-  std::string kind;  ///< "TrainingRuntime"
   std::string name = {};
   int nodes = 0;                ///< to begin with; 0 = as many as there are in `replicas`
   std::string nodes_path = {};  ///< of the field that says it
@@ -44,6 +43,10 @@ struct Workload {
 /// none, or something in it is wrong, by its path and value. kLimit: too large.
 Result<Workload> read_workload(const std::string& text);
 
+/// Its value for `flag`; null = it says nothing of it.
+[[nodiscard]] const ManifestValue* find_value(const Workload& workload, Flag flag);
+/// All its pods are those of one MPI job.
+[[nodiscard]] bool is_of_mpi(const Workload& workload);
 /// How many nodes it begins with, > 0.
 [[nodiscard]] int node_count(const Workload& workload);
 /// The pods of which that node is one; the last for whoever comes later.

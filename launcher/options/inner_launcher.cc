@@ -134,6 +134,7 @@ Result<RawFlags> take_over(const RawFlags& outer, const InnerLauncher& given,
   if (!merged) return std::move(merged).error().with_context("in the arguments of " + inner.name);
   merged->interpreter = inner.interpreter;
   merged->torchrun_path = inner.torchrun_path;
+  merged->manifest = outer.manifest;
   if (inner.foreign) {
     merged->environment = inner.foreign->environment;
     merged->warnings.push_back(told(inner));

@@ -219,8 +219,8 @@ TEST(Contract, OneTaskOfVolcanoHasNoRoles) {
       {},
       false,
       "mpi"};
-  EXPECT_EQ(said(pod), (Names{"Volcano", "--rdzv-endpoint " + first + " (Volcano: VC_WORKER_HOSTS)",
-                              "--nnodes 4 (Volcano: VC_WORKER_HOSTS)"}));
+  EXPECT_EQ(said(pod), (Names{"Volcano", "--nnodes 4 (Volcano: VC_WORKER_HOSTS)",
+                              "--rdzv-endpoint " + first + " (Volcano: VC_WORKER_HOSTS)"}));
 }
 
 TEST(Contract, TheJobIsCalledAsItsControllerCallsIt) {
@@ -240,6 +240,10 @@ TEST(Contract, ARankThatInheritedItsPodsVariablesIsNoPod) {
   for (const char* rank : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}) {
     const Pod pod{"pi-worker-0", {{"K_MPI_JOB_ROLE", "worker"}, {rank, "1"}}, {}};
     EXPECT_EQ(said(pod), Names{"no contract"}) << rank;
+  }
+  for (const char* setting : {"PMIX_INSTALL_PREFIX", "OMPI_MCA_pmix", "PMI_DEBUG"}) {
+    const Pod pod{"pi-worker-0", {{"K_MPI_JOB_ROLE", "worker"}, {setting, "1"}}, {}};
+    EXPECT_EQ(said(pod).front(), "mpi-operator") << setting;
   }
   EXPECT_EQ(said({"pc", {}, {}, false}), Names{"no contract"});
 }

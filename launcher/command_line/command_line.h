@@ -1,5 +1,6 @@
 // The command line of `muster run` and torchrun as a whole: arguments and environment in, Options
-// or a text to print out. Pure, but for the files of a contract and of a manifest. Used by run_verb.h.
+// or a text to print out. Pure, but for the files of a contract and of a manifest. Used by
+// run_verb.h.
 #pragma once
 
 #include <optional>
@@ -32,7 +33,8 @@ struct CommandLine {
 
 /// Scans, takes the place of an inner launcher (Muster's own command line only), adds what the
 /// contract of `pod` says (unless --contract none; null = there is no pod) and then what the
-/// manifest of --file does, resolves. Errors: kUsage, kConfig (apply_contract), one line; see exit_code_of_error().
+/// manifest of --file does, resolves. Errors: kUsage, kConfig (apply_contract), one line; see
+/// exit_code_of_error().
 Result<CommandLine> read_command_line(const Invocation& invocation, const Environment& environment,
                                       const RandomBytes& random, const PodFacts* pod = nullptr);
 

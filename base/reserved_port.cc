@@ -46,7 +46,7 @@ Result<uint16_t> random_port() {
 
 // SO_REUSEPORT comes after bind(): with it, a port that another agent of this user has reserved
 // would do.
-Result<UniqueFd> bound(int family) {
+Result<UniqueFd> bound_to(int family) {
   UniqueFd fd(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!fd.is_open()) return os_error("socket");
   Status status = os_error("bind", EADDRINUSE);
@@ -62,6 +62,11 @@ Result<UniqueFd> bound(int family) {
   return fd;
 }
 
+Result<UniqueFd> bound_to_any() {
+  auto fd = bound_to(AF_INET6);
+  return fd ? std::move(fd) : bound_to(AF_INET);
+}
+
 // The port stands at the same place for both families.
 Result<int> port_of(int fd) {
   sockaddr_in6 address{};
@@ -74,8 +79,7 @@ Result<int> port_of(int fd) {
 }  // namespace
 
 Result<ReservedPort> ReservedPort::take() {
-  auto fd = bound(AF_INET6);
-  if (!fd) fd = bound(AF_INET);
+  auto fd = bound_to_any();
   if (!fd) return std::move(fd).error().with_context("a port for a worker");
   const auto port = port_of(fd->get());
   if (!port) return Error(port.error());

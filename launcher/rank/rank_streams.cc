@@ -1,5 +1,6 @@
 #include "launcher/rank/rank_streams.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -35,6 +36,31 @@ StreamsByRank decode(const nlohmann::json& json) {
   return streams;
 }
 
+bool are_numbers(const nlohmann::json& list) {
+  return list.is_structured() &&
+         std::ranges::all_of(list, [](const nlohmann::json& item) { return item.is_number(); });
+}
+
+// Its fields are there, each of its type.
+bool is_encoded(const nlohmann::json& json) {
+  if (!json.is_object()) return false;
+  const auto has = [&json](const char* key, auto is_fine) {
+    const auto field = json.find(key);
+    return field != json.end() && is_fine(*field);
+  };
+  const auto is_masks = [](const nlohmann::json& field) {
+    return field.is_object() && are_numbers(field);
+  };
+  const auto is_list = [](const nlohmann::json& field) {
+    return field.is_array() && are_numbers(field);
+  };
+  const auto is_text = [](const nlohmann::json& field) { return field.is_string(); };
+  const auto is_switch = [](const nlohmann::json& field) { return field.is_boolean(); };
+  return has("redirects", is_masks) && has("tee", is_masks) && has("shown", is_list) &&
+         has("role", is_text) && has("prefix", is_text) && has("prefix_tee_only", is_switch) &&
+         has("prefix_several_only", is_switch);
+}
+
 }  // namespace
 
 std::string encode(const RankStreams& streams) {
@@ -53,19 +79,16 @@ Result<RankStreams> parse_rank_streams(std::string_view text) {
     return Error{Code::kConfig, 0, std::string(mpi::kRankStreamsVariable) + ": " + why};
   };
   if (!json) return wrong(json.error().text);
-  try {
-    RankStreams streams;
-    streams.redirects = decode(json->at("redirects"));
-    streams.tee = decode(json->at("tee"));
-    streams.shown = json->at("shown").get<std::vector<int>>();
-    streams.role = json->at("role").get<std::string>();
-    streams.prefix = json->at("prefix").get<std::string>();
-    streams.prefix_tee_only = json->at("prefix_tee_only").get<bool>();
-    streams.prefix_several_only = json->at("prefix_several_only").get<bool>();
-    return streams;
-  } catch (const nlohmann::json::exception& problem) {
-    return wrong(problem.what());
-  }
+  if (!is_encoded(*json)) return wrong("not as `muster run` writes it");
+  RankStreams streams;
+  streams.redirects = decode((*json)["redirects"]);
+  streams.tee = decode((*json)["tee"]);
+  streams.shown = (*json)["shown"].get<std::vector<int>>();
+  streams.role = (*json)["role"].get<std::string>();
+  streams.prefix = (*json)["prefix"].get<std::string>();
+  streams.prefix_tee_only = (*json)["prefix_tee_only"].get<bool>();
+  streams.prefix_several_only = (*json)["prefix_several_only"].get<bool>();
+  return streams;
 }
 
 OutputOptions output_options(const RankStreams& streams, int world_size, std::string attempt_dir) {

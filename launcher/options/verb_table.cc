@@ -34,6 +34,10 @@ constexpr VerbFlag kDashboardFlags[] = {{"--db", true},
                                         {"--keep", true},
                                         {"--host-name", true}};
 
+constexpr VerbFlag kRenderFlags[] = {{"--file", true},      {"--to", true},     {"--output", true},
+                                     {"--name", true},      {"--image", true},  {"--command"},
+                                     {"--framework", true}, {"--workers", true}};
+
 constexpr VerbRow kVerbs[] = {
     {.name = "run",
      .arguments = "[flags] [--] SCRIPT|PROGRAM [arguments]",
@@ -87,6 +91,10 @@ constexpr VerbRow kVerbs[] = {
      .arguments = "--db FILE [--listen ADDRESS:PORT]",
      .meaning = "take what sidecars report, and show it in a browser",
      .flags = kDashboardFlags},
+    {.name = "render",
+     .arguments = "-f FILE | --name NAME --image IMAGE [flags] [--] PROGRAM",
+     .meaning = "Kubernetes manifests with muster as the entrypoint",
+     .flags = kRenderFlags},
     {.name = "completion",
      .arguments = "bash|zsh",
      .meaning = "print completions for a shell",

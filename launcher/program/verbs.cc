@@ -20,6 +20,7 @@
 #include "launcher/program/dashboard_verb.h"
 #include "launcher/program/env_verb.h"
 #include "launcher/program/peers_check.h"
+#include "launcher/program/render_verb.h"
 #include "launcher/program/run_verb.h"
 #include "launcher/program/scale_verb.h"
 #include "launcher/program/sidecar_verb.h"
@@ -165,6 +166,11 @@ std::optional<int> doctor(const Call& call) {
                          call.errors);
 }
 
+std::optional<int> render(const Call& call) {
+  RealFiles files;
+  return run_render_verb(call.rest, files, call.output, call.errors);
+}
+
 // The first line is for programs.
 std::string version_text() {
   std::string text = "muster " MUSTER_VERSION "\n";
@@ -230,6 +236,7 @@ constexpr Row kRows[] = {
     {"sidecar", nullptr, Init::kAfter, sidecar},
     {"store", nullptr, Init::kAfter, store},
     {"dashboard", nullptr, Init::kAfter, dashboard},
+    {"render", nullptr, Init::kAfter, render},
     {"completion", nullptr, Init::kBefore, completion},
     {"version", nullptr, Init::kAfter, version},
     {"--version", nullptr, Init::kAfter, version},

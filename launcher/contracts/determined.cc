@@ -18,6 +18,8 @@ constexpr std::string_view kTrial = "DET_TRIAL_ID";
 std::optional<Contract> read_determined(const PodFacts& pod) {
   if (!pod.environment.has("DET_ALLOCATION_ID") || !pod.environment.has("DET_MASTER"))
     return std::nullopt;
+  // A notebook, a shell and a command are one container each, and meet nobody.
+  if (!pod.environment.has(kTrial) && !pod.files.exists(kFile)) return std::nullopt;
   Contract contract;
   contract.controller = "Determined";
   contract.job = pod.environment.has(kTrial) ? "trial-" + text_of(pod, kTrial) : "";

@@ -14,6 +14,8 @@ namespace {
 // A pod's labels are at most some dozens, an annotation at most 256 KiB.
 constexpr size_t kMaxPodInfoBytes = 1U << 20;
 constexpr size_t kMaxDigits = 9;
+// Source: Kubernetes, pkg/kubelet/kubelet_pods.go, managedHostsHeaderWithHostNetwork.
+constexpr std::string_view kHostNetworkHeader = "# Kubernetes-managed hosts file (host network).";
 
 // Kubernetes writes the value as Go's %q; keys and values that contracts use need no escapes.
 std::string_view unquoted(std::string_view text) {
@@ -31,6 +33,11 @@ std::optional<int> plain_number(std::string_view text) {
 }
 
 std::string own_full_name(const PodFacts& pod) { return full_host_name(pod.files, pod.host_name); }
+
+std::string own_pod_name(const PodFacts& pod) {
+  const auto hosts = pod.files.read("/etc/hosts");
+  return hosts && hosts->starts_with(kHostNetworkHeader) ? "" : pod.host_name;
+}
 
 std::string sibling_of(std::string_view full, std::string_view label) {
   return std::string(label) + std::string(full.substr(first_label(full).size()));

@@ -58,6 +58,9 @@ struct NumberedName {
 /// Those of its items that are texts; empty: `list` is none.
 [[nodiscard]] std::vector<std::string> texts_in(const nlohmann::json& list);
 
+/// Its host name; "" on the host network, where that is the machine's and says nothing of the pod.
+[[nodiscard]] std::string own_pod_name(const PodFacts& pod);
+
 /// Kubernetes made this pod.
 [[nodiscard]] bool in_kubernetes(const PodFacts& pod);
 

@@ -1,5 +1,6 @@
 #include "launcher/contracts/training_operator.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@ constexpr std::string_view kRank = "RANK";
 constexpr std::string_view kWorldSize = "WORLD_SIZE";
 constexpr std::string_view kNodes = "PET_NNODES";
 constexpr std::string_view kEndpoint = "PET_RDZV_ENDPOINT";
+constexpr std::string_view kXgboostWorkers = "WORKER_ADDRS";  // of an XGBoostJob of several pods
 constexpr std::string_view kWorker = "worker";
 constexpr int kPytorchPort = 23456;  // of the container, unless its port is declared
 
@@ -27,7 +29,7 @@ void say_workers(Contract& contract, int nodes, int port, std::string_view what,
   for (int index = 0; index < nodes; ++index)
     hosts.push_back(contract.job + "-worker-" + std::to_string(index));
   say_hosts(contract, hosts, port, what);
-  if (!replica_name(pod.host_name, kWorker)) contract.hosts.clear();
+  if (!replica_name(own_pod_name(pod), kWorker)) contract.hosts.clear();
 }
 
 // Of the two kinds with a master. None: MASTER_ADDR is not JOB-master-0, or a word is missing.
@@ -70,7 +72,7 @@ std::optional<Contract> pytorch_elastic(const PodFacts& pod) {
 // Others whose pods are called so have PET_NNODES from their users.
 std::optional<Contract> pytorch_of_workers(const PodFacts& pod, const NodeRange& nodes) {
   const Environment& environment = pod.environment;
-  const auto own = replica_name(pod.host_name, kWorker);
+  const auto own = replica_name(own_pod_name(pod), kWorker);
   const bool set = environment.has(kEndpoint) || environment.has("PET_MASTER_ADDR");
   const bool is_operators = in_kubernetes(pod) && environment.has("PYTHONUNBUFFERED");
   if (!own || set || !is_operators || nodes.min != nodes.max) return std::nullopt;
@@ -85,7 +87,12 @@ std::optional<Contract> pytorch_of_workers(const PodFacts& pod, const NodeRange&
 }  // namespace
 
 std::optional<Contract> read_pytorch_job(const PodFacts& pod) {
-  const std::string size = text_of(pod, kNodes);
+  // Those of KubeDL are not told PET_NNODES, and WORLD_SIZE counts pods.
+  const bool is_kubedl = !pod.environment.has_any("PET_") &&
+                         !pod.environment.has(kXgboostWorkers) &&
+                         number_of(pod, kWorldSize).value_or(1) > 1;
+  const std::string_view source = is_kubedl ? kWorldSize : kNodes;
+  const std::string size = text_of(pod, source);
   const auto nodes = parse_node_range(size);
   // The pods of other controllers may have PET_NNODES from their users.
   if (!nodes || pod.environment.has("JOB_COMPLETION_INDEX")) return std::nullopt;
@@ -93,7 +100,7 @@ std::optional<Contract> read_pytorch_job(const PodFacts& pod) {
   if (!contract) contract = pytorch_elastic(pod);
   if (!contract) contract = pytorch_of_workers(pod, *nodes);
   if (contract && said(*contract, flag::kNnodes).empty())
-    say(*contract, flag::kNnodes, size, kNodes);
+    say(*contract, flag::kNnodes, size, source);
   return contract;
 }
 
@@ -125,14 +132,16 @@ std::optional<Contract> read_paddle_job(const PodFacts& pod) {
     return contract;
   }
   say(contract, flag::kFramework, "paddle", kMaster);
-  const auto own = replica_name(pod.host_name, kWorker);
+  const auto own = replica_name(own_pod_name(pod), kWorker);
   if (own && own->stem == contract.job) {
     say_rank(contract, own->number, *nodes, "own name");
   } else {
     lack(contract, flag::kNodeRank,
          "the host name '" + pod.host_name + "' is not " + contract.job + "-worker-N");
   }
-  say_workers(contract, *nodes, split_host_port(text_of(pod, kMaster)).port, kPaddleNodes, pod);
+  const std::string master = text_of(pod, kMaster);  // its address may have colons
+  const int port = split_host_port(master.substr(std::min(master.rfind(':'), master.size()))).port;
+  say_workers(contract, *nodes, port, kPaddleNodes, pod);
   return contract;
 }
 

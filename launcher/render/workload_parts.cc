@@ -30,6 +30,7 @@ void set_unless_there(json& container, std::string_view name, std::string_view v
 // Files of a Secret are root's. The group of the pod's volumes may read them, whoever its user is.
 void let_group_read(json& spec) {
   json& context = spec["securityContext"];
+  if (context.is_null()) context = json::object();
   if (context.contains("fsGroup")) return;
   const json any = kAnyGroup;
   context["fsGroup"] = context.value("runAsGroup", context.value("runAsUser", any));

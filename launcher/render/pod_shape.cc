@@ -100,7 +100,7 @@ Status check(const json& value, std::string_view rest, Type type, const std::str
   return field == value.end() ? Status() : check(*field, rest, type, path + "." + word);
 }
 
-// NOLINTNEXTLINE(misc-no-recursion): as deep as the YAML, whose reader has a limit
+// As deep as the YAML, whose reader has a limit.
 void drop_nulls(json& value) {
   if (value.is_object())
     for (auto field = value.begin(); field != value.end();)

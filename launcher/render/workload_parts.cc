@@ -181,7 +181,8 @@ bool merge_alike(JobForm& form) {
     if (pods.pod != form.pods.front().pod) return false;
   PodForm all = std::move(form.pods.back());
   for (size_t i = 0; i + 1 < form.pods.size(); ++i) all.pods += form.pods[i].pods;
-  form.pods.assign(1, std::move(all));
+  form.pods.clear();
+  form.pods.push_back(std::move(all));
   return true;
 }
 

@@ -1,3 +1,4 @@
+// A Job.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

@@ -1,3 +1,4 @@
+// A JobSet.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

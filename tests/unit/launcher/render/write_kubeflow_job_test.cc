@@ -1,3 +1,4 @@
+// Jobs of the operators of Kubeflow.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

@@ -1,3 +1,4 @@
+// A TrainJob and its runtime.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

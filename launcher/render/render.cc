@@ -7,6 +7,8 @@
 #include "launcher/options/choice.h"
 #include "launcher/render/dress.h"
 #include "launcher/render/form_of_flags.h"
+#include "launcher/render/names.h"
+#include "launcher/render/pod_shape.h"
 
 namespace muster::launcher {
 
@@ -14,9 +16,13 @@ namespace {
 
 struct Writer {
   JobKind kind;
-  Result<Documents> (*write)(JobForm form);
+  Result<Documents> (*write)(JobForm& form);
 };
-constexpr Writer kWriters[] = {{JobKind::kJob, write_job}};
+constexpr Writer kWriters[] = {{JobKind::kJobSet, write_jobset},
+                               {JobKind::kJob, write_job},
+                               {JobKind::kMpiJob, write_mpi_job},
+                               {JobKind::kPytorchJob, write_pytorch_job},
+                               {JobKind::kTrainJob, write_train_job}};
 
 JobKind kind_of(const RenderRequest& request, const JobForm& form) {
   if (request.to) return *request.to;
@@ -24,18 +30,33 @@ JobKind kind_of(const RenderRequest& request, const JobForm& form) {
   return form.framework == "mpi" ? JobKind::kMpiJob : JobKind::kJobSet;
 }
 
+// Of whatever kind. Pods that nobody wants are left out.
+Status check_form(JobForm& form, JobKind kind) {
+  std::erase_if(form.pods, [](const PodForm& pods) { return pods.pods == 0; });
+  if (form.pods.empty()) return wrong("--workers: 0, and there is no master: the job has no pod");
+  if (!form.launcher_has_ranks && form.pods.size() == 1) {
+    if (!form.runs)
+      return wrong("--workers: 0, and the launcher has no ranks: the job has no rank");
+    form.launcher_has_ranks = true;  // each run is a job of one node
+  }
+  for (PodForm& pods : form.pods) MUSTER_RETURN_IF_ERROR(check_pod(pods));
+  if (!form.metrics.is_null() && kind != JobKind::kPytorchJob)
+    form.remarks.emplace_back("metrics: only a PyTorchJob is scaled by them (--to pytorchjob)");
+  return check_name(form, kind);
+}
+
 }  // namespace
 
 Result<Rendered> render(const RenderRequest& request, const Files&) {
   auto form = form_of_flags(request);
   if (!form) return std::move(form).error();
+  const JobKind kind = kind_of(request, *form);
+  MUSTER_RETURN_IF_ERROR(check_form(*form, kind));
   dress_pods(*form);
-  const auto* const writer = std::ranges::find(kWriters, kind_of(request, *form), &Writer::kind);
-  if (writer == std::end(kWriters)) return wrong("--to: nobody writes this kind yet");
-  std::vector<std::string> remarks = std::move(form->remarks);
-  auto documents = writer->write(*std::move(form));
+  const auto* const writer = std::ranges::find(kWriters, kind, &Writer::kind);
+  auto documents = writer->write(*form);
   if (!documents) return std::move(documents).error();
-  return Rendered{*std::move(documents), std::move(remarks)};
+  return Rendered{*std::move(documents), std::move(form->remarks)};
 }
 
 }  // namespace muster::launcher

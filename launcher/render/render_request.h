@@ -129,7 +129,10 @@ struct AccessFlags {
   std::optional<int64_t> uid = {};
   std::optional<int64_t> gid = {};
   std::vector<int64_t> groups = {};
-  bool as_caller = false;  ///< --run-as-user, which fills the three
+  bool as_caller = false;  ///< --run-as-user
+  int64_t caller_uid = 0;
+  int64_t caller_gid = 0;
+  std::vector<int64_t> caller_groups = {};
   std::optional<bool> home = {};
   std::optional<bool> prevent_escalation = {};
   bool host_ipc = false;

@@ -41,8 +41,7 @@ void add_pods(JobForm& form, std::string role, int pods, const RenderRequest& re
 void set_pods(const RenderRequest& request, JobForm& form) {
   const SizeFlags& size = request.size;
   const bool is_mpi = is_of_mpi(request);
-  const bool alike =
-      form.runs || request.to == JobKind::kJob || request.to == JobKind::kTrainJob;
+  const bool alike = form.runs || request.to == JobKind::kJob || request.to == JobKind::kTrainJob;
   int workers = size.processes.value_or(size.workers.value_or(is_mpi || size.no_master ? 1 : 0));
   form.launcher_has_ranks = !is_mpi || size.no_master;
   if (form.runs) {

@@ -33,7 +33,8 @@ Status check_sizes(const RenderRequest& request) {
   return check({
       {job.runs && request.to && request.to != JobKind::kJob,
        "--runs: only --to job has independent runs"},
-      {job.runs && (size.workers.value_or(0) > 1 || size.processes || size.master || size.no_master),
+      {job.runs &&
+           (size.workers.value_or(0) > 1 || size.processes || size.master || size.no_master),
        "--runs: each run is one pod; --workers above 1, --processes, --master and --no-master are "
        "of one job of several"},
       {job.parallelism && !job.runs, "--parallelism: there is no --runs"},
@@ -60,10 +61,10 @@ Status check_container(const RenderRequest& request) {
   return check({
       {container.local_image && !container.pull_policy.empty() && container.pull_policy != "Never",
        "--local-image: --image-pull-policy says something else"},
-      {container.attach &&
-           (container.standard_input == false || container.terminal == false),
+      {container.attach && (container.standard_input == false || container.terminal == false),
        "--attach: needs --stdin and --tty, which are false"},
-      {has_terminal && request.job.runs, "--attach, --stdin and --tty: --runs are several programs"},
+      {has_terminal && request.job.runs,
+       "--attach, --stdin and --tty: --runs are several programs"},
       {request.job.interactive && request.job.runs.value_or(1) > 1,
        "--interactive: --runs are several programs"},
       {request.job.interactive && request.job.backoff_limit.value_or(0) != 0,

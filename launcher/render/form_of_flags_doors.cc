@@ -37,20 +37,20 @@ void mount_in(json& pod, json& container, json volume, const char* path) {
 // What kubelet mounts by itself, but here for the sidecar alone.
 json account_volume() {
   constexpr int lifetime_seconds = 3607;
-  return {{"name", "muster-account"},
-          {"projected",
-           {{"sources",
-             json::array(
-                 {{{"serviceAccountToken",
-                    {{"path", "token"}, {"expirationSeconds", lifetime_seconds}}}},
-                  {{"configMap",
-                    {{"name", "kube-root-ca.crt"},
-                     {"items", json::array({{{"key", "ca.crt"}, {"path", "ca.crt"}}})}}}},
-                  {{"downwardAPI",
-                    {{"items",
-                      json::array({{{"path", "namespace"},
-                                    {"fieldRef",
-                                     {{"fieldPath", "metadata.namespace"}}}}})}}}}})}}}};
+  return {
+      {"name", "muster-account"},
+      {"projected",
+       {{"sources",
+         json::array(
+             {{{"serviceAccountToken",
+                {{"path", "token"}, {"expirationSeconds", lifetime_seconds}}}},
+              {{"configMap",
+                {{"name", "kube-root-ca.crt"},
+                 {"items", json::array({{{"key", "ca.crt"}, {"path", "ca.crt"}}})}}}},
+              {{"downwardAPI",
+                {{"items",
+                  json::array({{{"path", "namespace"},
+                                {"fieldRef", {{"fieldPath", "metadata.namespace"}}}}})}}}}})}}}};
 }
 
 json sidecar_words(const RenderRequest& request) {
@@ -144,8 +144,7 @@ void add_sidecar(const RenderRequest& request, json& pod) {
   if (doors.sinks.empty()) return;
   add_volume(pod, "muster-run", {{"emptyDir", json::object()}}, kRunFolder);
   json& trainer = container_of(pod);
-  if (!has_variable(trainer, "MUSTER_RUN_DIR"))
-    set_variable(trainer, "MUSTER_RUN_DIR", kRunFolder);
+  if (!has_variable(trainer, "MUSTER_RUN_DIR")) set_variable(trainer, "MUSTER_RUN_DIR", kRunFolder);
   json sidecar = {
       {"name", "muster-sidecar"},
       {"image", request.container.image},

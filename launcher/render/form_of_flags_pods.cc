@@ -62,8 +62,7 @@ void add_resources(const ResourceFlags& flags, json& pod) {
   if (is_share) annotations["gpu-fraction"] = flags.gpu;
   if (flags.gpu_memory_mib) annotations["gpu-memory"] = std::to_string(*flags.gpu_memory_mib);
   if (annotations.is_null()) pod["metadata"].erase("annotations");
-  if (flags.large_shm)
-    add_volume(pod, "shm", {{"emptyDir", {{"medium", "Memory"}}}}, "/dev/shm");
+  if (flags.large_shm) add_volume(pod, "shm", {{"emptyDir", {{"medium", "Memory"}}}}, "/dev/shm");
 }
 
 json node_affinity(const std::vector<std::string>& pools) {

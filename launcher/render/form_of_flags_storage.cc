@@ -96,14 +96,12 @@ void add_git(const RenderRequest& request, json& pod) {
   json words = {"--repo=" + escaped(git.source), "--root=" + escaped(git.target), "--one-time"};
   const std::string& reference = git.rev.empty() ? git.branch : git.rev;
   if (!reference.empty()) words.push_back("--ref=" + escaped(reference));
-  json container = {
-      {"name", "git-sync"},
-      {"image", kGitImage},
-      {"args", std::move(words)},
-      {"securityContext", locked_down()},
-      {"volumeMounts",
-       json::array({{{"name", "git"}, {"mountPath", git.target}},
-                    {{"name", "git-tmp"}, {"mountPath", "/tmp"}}})}};
+  json container = {{"name", "git-sync"},
+                    {"image", kGitImage},
+                    {"args", std::move(words)},
+                    {"securityContext", locked_down()},
+                    {"volumeMounts", json::array({{{"name", "git"}, {"mountPath", git.target}},
+                                                  {{"name", "git-tmp"}, {"mountPath", "/tmp"}}})}};
   if (!git.password.empty()) {
     const std::string secret = git_secret(request);
     container["env"] = json::array({secret_variable("GITSYNC_USERNAME", secret, "username"),

@@ -62,13 +62,12 @@ void add_to_hash(Reading& reading, std::string_view text) {
 
 Status fill(Reading& reading, const RenderFlag& row, const std::string& text) {
   const std::string flag = "--" + std::string(row.name);
-  const auto filled = text.empty() ? Status(wrong("must not be empty"))
-                                   : row.fill(reading.request, text);
-  if (!filled)
-    return Error(filled.error()).with_context(flag + ": '" + one_line(text) + "'");
+  const auto filled =
+      text.empty() ? Status(wrong("must not be empty")) : row.fill(reading.request, text);
+  if (!filled) return Error(filled.error()).with_context(flag + ": '" + one_line(text) + "'");
   if (row.name != "output") add_to_hash(reading, flag + "=" + text);
-  if (reading.not_beside_file == nullptr && std::ranges::find(kBesideFile, row.name) ==
-                                                std::end(kBesideFile))
+  if (reading.not_beside_file == nullptr &&
+      std::ranges::find(kBesideFile, row.name) == std::end(kBesideFile))
     reading.not_beside_file = &row;
   return {};
 }
@@ -83,8 +82,7 @@ Status take_flag(Reading& reading, std::span<const std::string> words, size_t& i
   if (row == nullptr || (is_long && name.size() == 1))
     return wrong("unknown flag '" + one_line(word) + "'; `muster render --help` lists them");
   if (equals != std::string::npos) return fill(reading, *row, word.substr(equals + 1));
-  if (!is_long && word.size() > 2)
-    return fill(reading, *row, word.substr(word[2] == '=' ? 3 : 2));
+  if (!is_long && word.size() > 2) return fill(reading, *row, word.substr(word[2] == '=' ? 3 : 2));
   if (row->placeholder.empty()) return fill(reading, *row, "true");
   if (i + 1 == words.size()) return wrong("--" + std::string(row->name) + " needs a value");
   return fill(reading, *row, words[++i]);
@@ -114,7 +112,8 @@ Status name_by_prefix(Reading& reading) {
   if (!request.name.empty()) return wrong("--job-name-prefix: --name is given, too");
   for (const std::string& word : request.words) add_to_hash(reading, word);
   auto name = as_workload_name(request.name_prefix + fmt::format("-{:08x}", reading.hash));
-  if (!name) return wrong("--job-name-prefix: '" + request.name_prefix + "' must be at most 54 letters");
+  if (!name)
+    return wrong("--job-name-prefix: '" + request.name_prefix + "' must be at most 54 letters");
   request.name = *std::move(name);
   return {};
 }
@@ -122,12 +121,15 @@ Status name_by_prefix(Reading& reading) {
 }  // namespace
 
 std::span<const RenderFlagGroup> render_flag_groups() {
-  static const RenderFlagGroup groups[] = {
-      {"Output", kOutput},         {"Job", job_rows()},
-      {"Container", container_rows()}, {"Pods", size_rows()},
-      {"Resources", resource_rows()},  {"Storage", storage_rows()},
-      {"Scheduling", scheduling_rows()}, {"Access", access_rows()},
-      {"Tools and reports", door_rows()}};
+  static const RenderFlagGroup groups[] = {{"Output", kOutput},
+                                           {"Job", job_rows()},
+                                           {"Container", container_rows()},
+                                           {"Pods", size_rows()},
+                                           {"Resources", resource_rows()},
+                                           {"Storage", storage_rows()},
+                                           {"Scheduling", scheduling_rows()},
+                                           {"Access", access_rows()},
+                                           {"Tools and reports", door_rows()}};
   return groups;
 }
 

@@ -109,7 +109,8 @@ Result<ExternalUrlFlag> as_external_url(std::string_view text) {
 Result<std::string> as_sink(std::string_view text) {
   const auto targets = parse_reports(text);
   if (!targets) return Error(targets.error());
-  if (targets->size() != 1) return wrong("must be one of webhook=URL, trainjob, annotation, stdout");
+  if (targets->size() != 1)
+    return wrong("must be one of webhook=URL, trainjob, annotation, stdout");
   return targets->front().text;
 }
 
@@ -145,8 +146,7 @@ constexpr RenderFlag kAccess[] = {
     {"prevent-privilege-escalation", 0, "", set_field<&AccessFlags::prevent_escalation, as_switch>,
      "allowPrivilegeEscalation: false; =false allows it"},
     {"host-ipc", 0, "", set_field<&AccessFlags::host_ipc, as_switch>, "the host's IPC namespace"},
-    {"host-network", 0, "", set_field<&AccessFlags::host_network, as_switch>,
-     "the host's network"},
+    {"host-network", 0, "", set_field<&AccessFlags::host_network, as_switch>, "the host's network"},
 };
 
 constexpr RenderFlag kDoors[] = {
@@ -155,7 +155,8 @@ constexpr RenderFlag kDoors[] = {
     {"external-url", 0, "PORT=URL", add_to_field<&DoorFlags::urls, as_external_url>,
      "PORT of the first pod behind an Ingress; again for each"},
     {"report", 0, "SINK", add_to_field<&DoorFlags::sinks, as_sink>,
-     "whom a sidecar tells what happens: webhook=URL, trainjob, annotation, stdout; again for each"},
+     "whom a sidecar tells what happens: webhook=URL, trainjob, annotation, stdout; again for "
+     "each"},
     {"report-token", 0, "SECRET:KEY", set_token, "bearer token of the webhooks"},
 };
 

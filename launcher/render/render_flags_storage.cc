@@ -162,8 +162,7 @@ Result<std::optional<GitFlag>> as_git(std::string_view text) {
 constexpr RenderFlag kResources[] = {
     {"cpu", 0, "CPUS", set_field<&ResourceFlags::cpu, as_cpu>, "asked for: 2, 0.5, 500m"},
     {"cpu-limit", 0, "CPUS", set_field<&ResourceFlags::cpu_limit, as_cpu>, "at most"},
-    {"memory", 0, "SIZE", set_field<&ResourceFlags::memory, as_quantity>,
-     "asked for: 64Gi, 500M"},
+    {"memory", 0, "SIZE", set_field<&ResourceFlags::memory, as_quantity>, "asked for: 64Gi, 500M"},
     {"memory-limit", 0, "SIZE", set_field<&ResourceFlags::memory_limit, as_quantity>, "at most"},
     {"gpu", 'g', "GPUS", set_field<&ResourceFlags::gpu, as_gpus>,
      "of each pod: a whole number, or a share between 0 and 1"},

@@ -280,7 +280,8 @@ Result<std::vector<TextPair>> as_fields(std::string_view text,
       const std::vector<std::string> names(keys.begin(), keys.end());
       return wrong("must be KEY=VALUE with ',' between, the keys out of " + join(names, ", "));
     }
-    if (parts->second.empty() || std::ranges::find(all, parts->first, &TextPair::first) != all.end())
+    if (parts->second.empty() ||
+        std::ranges::find(all, parts->first, &TextPair::first) != all.end())
       return wrong(std::string(parts->first) + "= must be there once, and not be empty");
     all.emplace_back(parts->first, parts->second);
   }

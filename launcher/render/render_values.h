@@ -1,5 +1,5 @@
-// Grammars of the values of `muster render`: those of Kubernetes' names and quantities, and those of
-// the flags that have parts. Pure. Errors are kUsage, without the flag's name and the value.
+// Grammars of the values of `muster render`: those of Kubernetes' names and quantities, and those
+// of the flags that have parts. Pure. Errors are kUsage, without the flag's name and the value.
 #pragma once
 
 #include <cstdint>

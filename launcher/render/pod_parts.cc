@@ -83,6 +83,8 @@ json document(const JobForm& form, std::string_view api_version, std::string_vie
               std::string_view name) {
   json metadata = {{"name", name}, {"labels", {{kInstanceLabel, form.name}}}};
   if (!form.name_space.empty()) metadata["namespace"] = form.name_space;
+  if (form.labels.contains(kProjectLabel))
+    metadata["labels"][kProjectLabel] = form.labels[kProjectLabel];
   return {{"apiVersion", api_version}, {"kind", kind}, {"metadata", std::move(metadata)}};
 }
 

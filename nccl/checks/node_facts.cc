@@ -62,6 +62,7 @@ Result<NodeFacts> read_node_facts(const MachineView& view, const Environment& en
   auto profile = read_profile(view.files, "");
   if (!profile) return std::move(profile).error();
   node.fabric = read_fabric_facts(view, environment, std::move(*profile));
+  read_gid_interfaces(view.files, node.fabric.machine.rdma);
   node.limits = read_limits(view);
   node.privileges = read_privileges(view.files);
   node.container = read_container(view.files);

@@ -74,8 +74,6 @@ void read_gids(const Files& files, const std::string& path, RdmaPort& port) {
       } else {
         any_readable = true;
         port.has_hole = port.has_hole || unreadable;
-        gid.interface =
-            read_attribute(files, fmt::format("{}/gid_attrs/ndevs/{}", path, index)).value_or("");
       }
     }
     port.gids.push_back(std::move(gid));
@@ -92,8 +90,12 @@ int read_partition_key(const Files& files, const std::string& path) {
   return 0;
 }
 
+std::string port_path(const std::string& device, int number) {
+  return fmt::format("{}/{}/ports/{}", kClass, device, number);
+}
+
 RdmaPort read_port(const Files& files, const std::string& device, int number) {
-  const std::string path = fmt::format("{}/{}/ports/{}", kClass, device, number);
+  const std::string path = port_path(device, number);
   RdmaPort port;
   port.number = number;
   port.state = word_behind_colon(read_attribute(files, path + "/state"));
@@ -227,6 +229,18 @@ std::vector<RdmaDevice> read_rdma_devices(const Files& files) {
     devices.push_back(std::move(device));
   }
   return devices;
+}
+
+void read_gid_interfaces(const Files& files, std::vector<RdmaDevice>& devices) {
+  for (RdmaDevice& device : devices) {
+    for (RdmaPort& port : device.ports) {
+      const std::string folder = port_path(device.name, port.number) + "/gid_attrs/ndevs/";
+      for (Gid& gid : port.gids) {
+        if (gid.version != RoceVersion::kUnreadable)
+          gid.interface = read_attribute(files, folder + std::to_string(gid.index)).value_or("");
+      }
+    }
+  }
 }
 
 }  // namespace muster::nccl

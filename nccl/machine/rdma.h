@@ -39,7 +39,7 @@ struct Gid {
   int index = 0;
   std::array<uint8_t, 16> bytes{};
   RoceVersion version = RoceVersion::kUnreadable;
-  std::string interface = {};  ///< "" = unknown
+  std::string interface = {};  ///< by read_gid_interfaces(); "" = unknown
 };
 /// fe80::/10: means nothing beyond its link.
 [[nodiscard]] bool is_link_local(const Gid& gid);
@@ -79,6 +79,9 @@ struct RdmaDevice {
 /// read is left unknown.
 /// Source: Documentation/ABI/stable/sysfs-class-infiniband (Linux 6.x).
 [[nodiscard]] std::vector<RdmaDevice> read_rdma_devices(const Files& files);
+
+/// Fills Gid::interface of the entries of this network namespace. A plan needs none of them.
+void read_gid_interfaces(const Files& files, std::vector<RdmaDevice>& devices);
 
 /// "400 Gb/sec (4X NDR)" -> 400 and 4. Zeros: anything else.
 struct PortRate {

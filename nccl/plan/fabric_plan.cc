@@ -336,8 +336,8 @@ class Planner {
   [[nodiscard]] bool has_fast_card() const {
     return std::ranges::any_of(machine_.network_cards, [](const PciModel& card) {
       const bool mellanox = card.vendor == pci_vendor::kMellanox && card.device >= 0x1017;
-      const bool thor = card.vendor == pci_vendor::kBroadcom &&
-                        (card.device == 0x1750 || card.device == 0x1760);
+      const bool thor =
+          card.vendor == pci_vendor::kBroadcom && (card.device == 0x1750 || card.device == 0x1760);
       return mellanox || thor;
     });
   }

@@ -63,9 +63,11 @@ Result<std::string> RecordedFiles::read(const std::string& path, size_t limit_by
   if (S_ISDIR(file.st_mode)) return os_error("read '" + path + "'", EISDIR);
   if (!S_ISREG(file.st_mode))
     return Error{Code::kOs, EINVAL, "read '" + path + "': it is no regular file"};
-  const Error too_large{Code::kLimit, 0,
-                        "read '" + path + "': more than " + std::to_string(limit_bytes) + " bytes"};
-  if (file.st_size > 0 && static_cast<uint64_t>(file.st_size) > limit_bytes) return too_large;
+  const auto too_large = [&] {
+    return Error{Code::kLimit, 0,
+                 "read '" + path + "': more than " + std::to_string(limit_bytes) + " bytes"};
+  };
+  if (file.st_size > 0 && static_cast<uint64_t>(file.st_size) > limit_bytes) return too_large();
   std::string content;
   char chunk[4096];
   for (;;) {
@@ -74,7 +76,7 @@ Result<std::string> RecordedFiles::read(const std::string& path, size_t limit_by
     if (got < 0) return os_error("read '" + path + "'");
     if (got == 0) return content;
     content.append(chunk, static_cast<size_t>(got));
-    if (content.size() > limit_bytes) return too_large;
+    if (content.size() > limit_bytes) return too_large();
     if (std::cmp_equal(content.size(), file.st_size)) return content;
   }
 }

@@ -38,13 +38,19 @@ NvidiaNodes read_nvidia_nodes(const Files& files) {
   return nodes;
 }
 
-std::vector<std::string> addresses_with_links(const Machine& machine) {
+// A virtual function says nothing of the link of its card.
+bool is_virtual_function(const Files& files, const std::string& address) {
+  return files.exists("/sys/bus/pci/devices/" + address + "/physfn");
+}
+
+std::vector<std::string> addresses_with_links(const Files& files, const Machine& machine) {
   std::vector<std::string> addresses;
   for (const Accelerator& accelerator : usable_accelerators(machine)) {
     if (!accelerator.pci_address.empty()) addresses.push_back(accelerator.pci_address);
   }
   for (const RdmaDevice& device : machine.rdma) {
-    if (device.pci && !device.pci->is_virtual_function) addresses.push_back(device.pci->address);
+    if (device.pci && !is_virtual_function(files, device.pci->address))
+      addresses.push_back(device.pci->address);
   }
   return addresses;
 }
@@ -56,11 +62,12 @@ Result<NodeFacts> read_node_facts(const MachineView& view, const Environment& en
   auto profile = read_profile(view.files, "");
   if (!profile) return std::move(profile).error();
   node.fabric = read_fabric_facts(view, environment, std::move(*profile));
+  read_gid_interfaces(view.files, node.fabric.machine.rdma);
   node.limits = read_limits(view);
   node.privileges = read_privileges(view.files);
   node.container = read_container(view.files);
   node.kernel = read_kernel_state(view.files);
-  node.links = read_pci_links(view.files, addresses_with_links(node.fabric.machine));
+  node.links = read_pci_links(view.files, addresses_with_links(view.files, node.fabric.machine));
   node.has_rdma_cm = view.files.exists("/dev/infiniband/rdma_cm");
   node.verbs = read_verbs_drivers(view.files);
   node.nvidia = read_nvidia_nodes(view.files);

@@ -271,14 +271,12 @@ Verdicts check_pkey(const CheckQuestion& question) {
   Verdicts verdicts;
   for (const RdmaDevice* device : question.hcas.used) {
     const RdmaPort& port = *active_port(*device);
-    if (port.link_layer != LinkLayer::kInfiniBand || port.partition_keys.empty()) continue;
-    const int key = port.partition_keys.front();
-    if ((key & kFullMember) != 0) continue;
+    if (port.partition_key == 0 || (port.partition_key & kFullMember) != 0) continue;
     verdicts.push_back(
         {Severity::kError,
          fmt::format("the first partition key of {} is 0x{:04x}, a limited member: two limited "
                      "members cannot talk",
-                     device->name, key),
+                     device->name, port.partition_key),
          "make the node a full member of the partition, or name the entry with NCCL_IB_PKEY"});
   }
   return question.node.fabric.settings.has("NCCL_IB_PKEY") ? Verdicts() : verdicts;

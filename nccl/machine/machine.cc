@@ -96,7 +96,7 @@ Machine read_machine(const MachineView& view) {
     if (auto function = read_pci_function(files, accelerator.pci_address))
       machine.accelerator_functions.push_back(std::move(*function));
   }
-  machine.network_functions = read_network_functions(files);
+  machine.network_cards = read_network_cards(files);
   if (auto channels = files.list("/dev/nvidia-caps-imex-channels"))
     machine.imex_channels = std::move(*channels);
   const auto slingshot = files.list("/sys/class/cxi");

@@ -29,7 +29,7 @@ struct Machine {
   std::vector<PciFunction> accelerator_functions;  ///< of those with a known address, their order
   std::vector<RdmaDevice> rdma;
   std::vector<NetworkInterface> interfaces;
-  std::vector<PciFunction> network_functions;  ///< network cards of the host
+  std::vector<PciModel> network_cards;  ///< of the host
   std::string host_name;
   std::string own_addresses;  ///< what /etc/hosts says about host_name, e.g. "127.0.1.1"; "" = none
   std::vector<std::string> imex_channels;  ///< "channel0"

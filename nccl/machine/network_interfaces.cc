@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "nccl/machine/accelerators.h"
 #include "nccl/machine/pci.h"
 #include "nccl/machine/sysfs.h"
 
@@ -51,11 +52,12 @@ std::optional<uint32_t> parse_dotted(std::string_view text) {
   return address;
 }
 
-// The driver tells the kind of most; what has a device is a card whatever its name.
-InterfaceKind kind_of(const Files& files, const std::string& name) {
+// What has a device is a card whatever its name; of the others the driver tells the kind of most.
+InterfaceKind kind_of(const Files& files, const std::string& name, bool has_device) {
   const auto type = read_integer(files, file_of(name, "type")).value_or(1);
   if (type == kTypeLoopback || name == "lo") return InterfaceKind::kLoopback;
   if (type == kTypeIpoib) return InterfaceKind::kIpoib;
+  if (has_device) return InterfaceKind::kCard;
   if (files.is_directory(file_of(name, "bonding"))) return InterfaceKind::kBond;
   if (files.is_directory(file_of(name, "bridge"))) return InterfaceKind::kBridge;
   if (files.exists(file_of(name, "tun_flags")) || type == kTypeTunnel)
@@ -71,7 +73,7 @@ InterfaceKind kind_of(const Files& files, const std::string& name) {
            {"DEVTYPE=wireguard\n", InterfaceKind::kTunnel}}) {
     if (devtype.find(word) != std::string_view::npos) return kind;
   }
-  return files.exists(file_of(name, "device")) ? InterfaceKind::kCard : InterfaceKind::kVirtual;
+  return InterfaceKind::kVirtual;
 }
 
 // IFF_RUNNING is no bit that sysfs shows: the kernel makes it of these two (dev_get_flags()).
@@ -94,11 +96,12 @@ NetworkInterface read_interface(const Files& files, const std::string& name) {
   NetworkInterface interface;
   interface.name = name;
   interface.index = read_positive(files, file_of(name, "ifindex")).value_or(0);
-  interface.kind = kind_of(files, name);
+  const std::string device = linked_name(files, file_of(name, "device"));
+  interface.kind = kind_of(files, name, !device.empty());
   interface.is_running = is_running(files, name);
   interface.speed_mbits = read_positive(files, file_of(name, "speed"));
   interface.mtu = read_positive(files, file_of(name, "mtu"));
-  interface.pci_address = linked_pci_address(files, file_of(name, "device")).value_or("");
+  interface.pci_address = normalize_pci_address(device).value_or("");
   const auto vendor = read_attribute(files, file_of(name, "device/vendor"));
   if (vendor) interface.vendor = static_cast<int>(parse_hexadecimal(*vendor).value_or(0) & 0xffff);
   interface.master = linked_name(files, file_of(name, "master"));

@@ -18,10 +18,13 @@ std::string file_of(const std::string& address, std::string_view file) {
   return std::string(kFunctions) + "/" + address + "/" + std::string(file);
 }
 
-int read_id(const Files& files, const std::string& path) {
-  const auto text = read_attribute(files, path);
-  const auto value = text ? parse_hexadecimal(*text) : std::nullopt;
+int id_of(std::string_view text) {
+  const auto value = parse_hexadecimal(text);
   return value && *value <= 0xffffff ? static_cast<int>(*value) : 0;
+}
+
+int read_id(const Files& files, const std::string& path) {
+  return id_of(read_attribute(files, path).value_or(""));
 }
 
 // "../../../devices/pci0000:15/0000:15:01.0/0000:18:00.0": what is between the host bridge and the
@@ -57,25 +60,23 @@ std::optional<int64_t> parse_hexadecimal(std::string_view text) {
 }
 
 std::optional<PciFunction> read_pci_function(const Files& files, const std::string& address) {
-  const auto class_text = read_attribute(files, file_of(address, "class"));
-  if (!class_text) return std::nullopt;
+  const auto vendor = read_attribute(files, file_of(address, "vendor"));
+  if (!vendor) return std::nullopt;
   PciFunction function;
   function.address = address;
-  function.class_code = static_cast<int>(parse_hexadecimal(*class_text).value_or(0) & 0xffffff);
-  function.vendor = read_id(files, file_of(address, "vendor"));
+  function.vendor = id_of(*vendor);
   function.device = read_id(files, file_of(address, "device"));
   const auto node = read_integer(files, file_of(address, "numa_node"));
   if (node && *node >= 0 && *node < kMaxNumaNodes) function.numa_node = static_cast<int>(*node);
   function.above = bridges_above(files, address);
-  function.is_virtual_function = files.exists(file_of(address, "physfn"));
   return function;
 }
 
-std::vector<PciFunction> read_network_functions(const Files& files) {
+std::vector<PciModel> read_network_cards(const Files& files) {
   constexpr std::string_view kNetworkClass = "0x02";
-  std::vector<PciFunction> functions;
+  std::vector<PciModel> cards;
   const auto names = files.list(std::string(kFunctions));
-  if (!names) return functions;
+  if (!names) return cards;
   size_t looked_at = 0;
   for (const std::string& name : *names) {
     if (++looked_at > kMaxPciFunctions) break;
@@ -83,9 +84,10 @@ std::vector<PciFunction> read_network_functions(const Files& files) {
     if (!address || *address != name) continue;
     const auto class_text = read_attribute(files, file_of(name, "class"));
     if (!class_text || !class_text->starts_with(kNetworkClass)) continue;
-    if (auto function = read_pci_function(files, name)) functions.push_back(std::move(*function));
+    cards.push_back(
+        {read_id(files, file_of(name, "vendor")), read_id(files, file_of(name, "device"))});
   }
-  return functions;
+  return cards;
 }
 
 PciDistance distance(const PciFunction& a, const PciFunction& b) {

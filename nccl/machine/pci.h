@@ -31,12 +31,16 @@ struct PciFunction {
   std::string address;  ///< "0000:1b:00.0", lower case
   int vendor = 0;       ///< 0x10de; 0 = unknown
   int device = 0;       ///< 0 = unknown
-  int class_code = 0;   ///< 24 bits: 0x020000 Ethernet, 0x020700 InfiniBand; 0 = unknown
   std::optional<int> numa_node;
   /// What is above it, from the host bridge down: "pci0000:15", "0000:15:01.0", "0000:16:00.0".
   /// Empty = unknown.
   std::vector<std::string> above;
-  bool is_virtual_function = false;
+};
+
+/// Of which make a card is.
+struct PciModel {
+  int vendor = 0;  ///< as in PciFunction
+  int device = 0;
 };
 
 /// How far apart, in NCCL's words (nccl-env.html, NCCL_NET_GDR_LEVEL): the smaller, the nearer.
@@ -52,8 +56,8 @@ enum class PciDistance {
 /// no such function.
 [[nodiscard]] std::optional<PciFunction> read_pci_function(const Files& files,
                                                            const std::string& address);
-/// Network cards (classes 02xxxx), by address.
-[[nodiscard]] std::vector<PciFunction> read_network_functions(const Files& files);
+/// Of the network cards (classes 02xxxx), by address.
+[[nodiscard]] std::vector<PciModel> read_network_cards(const Files& files);
 
 /// Pure. Without a known tree the NUMA nodes decide; without them, kSystem.
 [[nodiscard]] PciDistance distance(const PciFunction& a, const PciFunction& b);

@@ -74,25 +74,28 @@ void read_gids(const Files& files, const std::string& path, RdmaPort& port) {
       } else {
         any_readable = true;
         port.has_hole = port.has_hole || unreadable;
-        gid.interface =
-            read_attribute(files, fmt::format("{}/gid_attrs/ndevs/{}", path, index)).value_or("");
       }
     }
     port.gids.push_back(std::move(gid));
   }
 }
 
-void read_partition_keys(const Files& files, const std::string& path, RdmaPort& port) {
+int read_partition_key(const Files& files, const std::string& path) {
   for (int index = 0; index < kMaxPartitionKeys; ++index) {
     const auto text = read_attribute(files, fmt::format("{}/pkeys/{}", path, index));
-    if (!text) return;
+    if (!text) break;
     const auto key = parse_hexadecimal(*text);
-    if (key && *key != 0) port.partition_keys.push_back(static_cast<int>(*key & 0xffff));
+    if (key && *key != 0) return static_cast<int>(*key & 0xffff);
   }
+  return 0;
+}
+
+std::string port_path(const std::string& device, int number) {
+  return fmt::format("{}/{}/ports/{}", kClass, device, number);
 }
 
 RdmaPort read_port(const Files& files, const std::string& device, int number) {
-  const std::string path = fmt::format("{}/{}/ports/{}", kClass, device, number);
+  const std::string path = port_path(device, number);
   RdmaPort port;
   port.number = number;
   port.state = word_behind_colon(read_attribute(files, path + "/state"));
@@ -101,10 +104,9 @@ RdmaPort read_port(const Files& files, const std::string& device, int number) {
   const PortRate rate = parse_rate(read_attribute(files, path + "/rate").value_or(""));
   port.gbits = rate.gbits;
   port.lanes = rate.lanes;
-  const auto lid = read_attribute(files, path + "/lid");
-  port.lid = lid ? static_cast<int>(parse_hexadecimal(*lid).value_or(0) & 0xffff) : 0;
   read_gids(files, path, port);
-  read_partition_keys(files, path, port);
+  if (port.link_layer == LinkLayer::kInfiniBand)
+    port.partition_key = read_partition_key(files, path);
   return port;
 }
 
@@ -126,8 +128,6 @@ RdmaDevice read_device(const Files& files, const std::string& name) {
   if (const auto address = linked_pci_address(files, path + "/device"))
     device.pci = read_pci_function(files, *address);
   device.driver = linked_name(files, path + "/device/driver");
-  device.system_guid = read_attribute(files, path + "/sys_image_guid").value_or("");
-  device.firmware = read_attribute(files, path + "/fw_ver").value_or("");
   device.interfaces = list_or_nothing(files, path + "/device/net");
   for (const std::string& port : list_or_nothing(files, path + "/ports")) {
     const auto number = number_after(port, "");
@@ -229,6 +229,18 @@ std::vector<RdmaDevice> read_rdma_devices(const Files& files) {
     devices.push_back(std::move(device));
   }
   return devices;
+}
+
+void read_gid_interfaces(const Files& files, std::vector<RdmaDevice>& devices) {
+  for (RdmaDevice& device : devices) {
+    for (RdmaPort& port : device.ports) {
+      const std::string folder = port_path(device.name, port.number) + "/gid_attrs/ndevs/";
+      for (Gid& gid : port.gids) {
+        if (gid.version != RoceVersion::kUnreadable)
+          gid.interface = read_attribute(files, folder + std::to_string(gid.index)).value_or("");
+      }
+    }
+  }
 }
 
 }  // namespace muster::nccl

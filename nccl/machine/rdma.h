@@ -21,7 +21,7 @@ inline constexpr int kMaxGids = 256;            ///< of a port: the size of mlx5
 /// The end of a table is taken for reached after so many empty entries, if there was one of this
 /// network namespace: reading all of 16 tables of 256 costs 50 ms.
 inline constexpr int kMaxEmptyGids = 32;
-inline constexpr int kMaxPartitionKeys = 16;  ///< read of a table of 128
+inline constexpr int kMaxPartitionKeys = 16;  ///< looked at in a table of 128
 
 enum class LinkLayer {
   kInfiniBand,
@@ -39,7 +39,7 @@ struct Gid {
   int index = 0;
   std::array<uint8_t, 16> bytes{};
   RoceVersion version = RoceVersion::kUnreadable;
-  std::string interface = {};  ///< "" = unknown
+  std::string interface = {};  ///< by read_gid_interfaces(); "" = unknown
 };
 /// fe80::/10: means nothing beyond its link.
 [[nodiscard]] bool is_link_local(const Gid& gid);
@@ -57,11 +57,10 @@ struct RdmaPort {
   LinkLayer link_layer = LinkLayer::kUnspecified;
   double gbits = 0;       ///< of its rate; 0 = unknown
   int lanes = 0;          ///< 4 of "(4X NDR)"; 0 = unknown
-  int lid = 0;            ///< of InfiniBand; 0 = the subnet manager has given none
   std::vector<Gid> gids;  ///< those that are not all zeros
   /// An entry in front of the last one cannot be read, which NCCL 2.21 to 2.25 does not survive.
   bool has_hole = false;
-  std::vector<int> partition_keys;  ///< those that are not zero, of the first ones
+  int partition_key = 0;  ///< of InfiniBand: the first that is not zero; 0 = unknown
   [[nodiscard]] bool is_active() const { return state == "ACTIVE"; }
 };
 
@@ -69,8 +68,6 @@ struct RdmaDevice {
   std::string name;    ///< "mlx5_0"
   std::string driver;  ///< "mlx5_core", "efa", "bnxt_en"; "" = unknown
   std::optional<PciFunction> pci;
-  std::string system_guid;  ///< the same on functions of one card; "" = unknown
-  std::string firmware;
   std::string device_node;              ///< "/dev/infiniband/uverbs0"; "" = unknown
   bool has_device_node = false;         ///< it exists here, so this container was given the device
   std::vector<std::string> interfaces;  ///< of its function, in this network namespace
@@ -82,6 +79,9 @@ struct RdmaDevice {
 /// read is left unknown.
 /// Source: Documentation/ABI/stable/sysfs-class-infiniband (Linux 6.x).
 [[nodiscard]] std::vector<RdmaDevice> read_rdma_devices(const Files& files);
+
+/// Fills Gid::interface of the entries of this network namespace. A plan needs none of them.
+void read_gid_interfaces(const Files& files, std::vector<RdmaDevice>& devices);
 
 /// "400 Gb/sec (4X NDR)" -> 400 and 4. Zeros: anything else.
 struct PortRate {

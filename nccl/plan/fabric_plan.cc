@@ -304,9 +304,8 @@ class Planner {
     const bool hidden = control->pci_address.empty() && vendor == 0;
     if (hidden) {
       const auto has_card = [this](int id) {
-        return std::ranges::any_of(machine_.network_functions, [id](const PciFunction& function) {
-          return function.vendor == id;
-        });
+        return std::ranges::find(machine_.network_cards, id, &PciModel::vendor) !=
+               machine_.network_cards.end();
       };
       if (has_card(pci_vendor::kAmazon)) vendor = pci_vendor::kAmazon;
       if (has_card(pci_vendor::kGoogle)) vendor = pci_vendor::kGoogle;
@@ -335,10 +334,10 @@ class Planner {
 
   // Mellanox since ConnectX-5 and Broadcom's Thor begin with 25 Gb/s.
   [[nodiscard]] bool has_fast_card() const {
-    return std::ranges::any_of(machine_.network_functions, [](const PciFunction& function) {
-      const bool mellanox = function.vendor == pci_vendor::kMellanox && function.device >= 0x1017;
-      const bool thor = function.vendor == pci_vendor::kBroadcom &&
-                        (function.device == 0x1750 || function.device == 0x1760);
+    return std::ranges::any_of(machine_.network_cards, [](const PciModel& card) {
+      const bool mellanox = card.vendor == pci_vendor::kMellanox && card.device >= 0x1017;
+      const bool thor =
+          card.vendor == pci_vendor::kBroadcom && (card.device == 0x1750 || card.device == 0x1760);
       return mellanox || thor;
     });
   }

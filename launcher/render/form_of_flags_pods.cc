@@ -58,6 +58,9 @@ void add_resources(const ResourceFlags& flags, json& pod) {
   for (const auto& [kind, resource, amount] : rows) {
     if (!amount.empty()) container_of(pod)["resources"][kind][resource] = amount;
   }
+  for (const auto& [device, count] : flags.devices)
+    for (const char* const kind : {"requests", "limits"})
+      container_of(pod)["resources"][kind][device] = count;
   json& annotations = pod["metadata"]["annotations"];
   if (is_share) annotations["gpu-fraction"] = flags.gpu;
   if (flags.gpu_memory_mib) annotations["gpu-memory"] = std::to_string(*flags.gpu_memory_mib);

@@ -159,6 +159,14 @@ Result<std::optional<GitFlag>> as_git(std::string_view text) {
   return git;
 }
 
+Result<TextPair> as_device(std::string_view text) {
+  auto device = as_label(text);
+  const bool is_plugins = device && device->first.find('/') != std::string::npos;
+  const auto count = device ? parse_integer(device->second) : std::nullopt;
+  if (is_plugins && count && *count > 0) return device;
+  return wrong("must be DOMAIN/NAME=N, N more than 0");
+}
+
 constexpr RenderFlag kResources[] = {
     {"cpu", 0, "CPUS", set_field<&ResourceFlags::cpu, as_cpu>, "asked for: 2, 0.5, 500m"},
     {"cpu-limit", 0, "CPUS", set_field<&ResourceFlags::cpu_limit, as_cpu>, "at most"},
@@ -168,6 +176,8 @@ constexpr RenderFlag kResources[] = {
      "of each pod: a whole number, or a share between 0 and 1"},
     {"gpu-memory", 0, "SIZE", set_field<&ResourceFlags::gpu_memory_mib, as_mib>,
      "instead of --gpu: a share with so much memory, as 1G or 20M"},
+    {"resource", 0, "NAME=N", add_to_field<&ResourceFlags::devices, as_device>,
+     "devices of another plugin, as rdma/hca=1; again for each"},
     {"large-shm", 0, "", set_field<&ResourceFlags::large_shm, as_switch>,
      "/dev/shm as large as the memory"},
 };

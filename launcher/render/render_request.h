@@ -64,6 +64,7 @@ struct ResourceFlags {
   std::string memory_limit = {};
   std::string gpu = {};  ///< digits, or a share below 1
   std::optional<int64_t> gpu_memory_mib = {};
+  std::vector<std::pair<std::string, std::string>> devices = {};  ///< of device plugins
   bool large_shm = false;
 };
 

@@ -95,6 +95,7 @@ Status take_flag(RenderRequest& request, std::span<const std::string> words, siz
     if (i + 1 == words.size()) return wrong("--" + std::string(row->name) + " needs a value");
     text = words[++i];
   }
+  request.given.emplace_back(row->name);
   if (auto filled = row->fill(request, text); !filled) {
     return std::move(filled).error().with_context("--" + std::string(row->name) + ": '" +
                                                   one_line(text) + "'");

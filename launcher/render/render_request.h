@@ -14,6 +14,7 @@ struct RenderRequest {
   std::string output_dir = {};  ///< "" = stdout
   std::optional<JobKind> to = {};
   bool help = false;
+  std::vector<std::string> given = {};  ///< the long names of all flags that were given
 
   std::string name = {};
   std::string image = {};

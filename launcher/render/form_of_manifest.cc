@@ -56,7 +56,8 @@ bool Leftovers::look_at(const json& value, const std::string& path) {
   const size_t before = paths.size();
   bool any = false;
   size_t index = 0;
-  for (const auto& [key, item] : value.items()) {
+  const json none = json::object();
+  for (const auto& [key, item] : (value.is_structured() ? value : none).items()) {
     const std::string place = value.is_array() ? "[" + std::to_string(index++) + "]" : "." + key;
     any |= (value.is_object() && is_held(path, key)) || look_at(item, path + place);
   }

@@ -1,5 +1,10 @@
 #include "launcher/render/dress.h"
 
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/text.h"
 #include "launcher/render/pod_parts.h"
 
 namespace muster::launcher {
@@ -8,21 +13,179 @@ namespace {
 
 using nlohmann::json;
 
+constexpr int64_t kGraceSeconds = 30;  // Kubernetes', where nobody says it
+constexpr int64_t kMostMargin = 10;
+constexpr int kStatusPort = 8080;
+constexpr const char* kStatusName = "muster-status";
+constexpr const char* kStatusVariable = "MUSTER_STATUS_PORT";
+constexpr std::string_view kRdmaFolder = "/dev/infiniband";
+
+json& object_in(json& parent, const char* name) {
+  json& made = parent[name];
+  if (made.is_null()) made = json::object();
+  return made;
+}
+
+json& list_in(json& parent, const char* name) {
+  json& made = parent[name];
+  if (made.is_null()) made = json::array();
+  return made;
+}
+
+bool has_item(const json& list, const json& item) {
+  return std::ranges::find(list, item) != list.end();
+}
+
 void add_labels(json& pod, const JobForm& form) {
-  json& labels = pod["metadata"]["labels"];
-  if (labels.is_null()) labels = json::object();
+  json& labels = object_in(object_in(pod, "metadata"), "labels");
   for (const auto& [key, value] : form.labels.items()) labels.emplace(key, value);
-  labels.emplace(kInstanceLabel, form.name);
+  labels[kInstanceLabel] = form.name;  // Services and policies of this job select by it
+}
+
+// --- Who it is
+
+json told(const char* path, const char* field) {
+  return {{"path", path}, {"fieldRef", {{"fieldPath", field}}}};
+}
+
+void tell_of_itself(json& pod) {
+  const json items = {told("labels", "metadata.labels"),
+                      told("annotations", "metadata.annotations")};
+  add_volume(pod, "podinfo", {{"downwardAPI", {{"items", items}}}}, "/etc/podinfo", true);
+}
+
+// `--report annotation` patches the pod, whose name is not that of its host.
+void tell_name(json& container) {
+  const auto reports = [&container](const char* list) {
+    const json words = container.value(list, json::array());
+    return has_item(words, "annotation") || has_item(words, "--report=annotation");
+  };
+  if ((!reports("command") && !reports("args")) || has_variable(container, "POD_NAME")) return;
+  const json source = {{"fieldRef", {{"fieldPath", "metadata.name"}}}};
+  list_in(container, "env").push_back({{"name", "POD_NAME"}, {"valueFrom", source}});
+}
+
+// --- The time it has after SIGTERM
+
+// Muster's own time ends before the pod's, so that what is still there is told and not just gone.
+void set_grace_period(json& pod) {
+  const int64_t whole = pod["spec"].value("terminationGracePeriodSeconds", kGraceSeconds);
+  pod["spec"]["terminationGracePeriodSeconds"] = whole;
+  json& container = container_of(pod);
+  if (has_variable(container, "MUSTER_GRACE_PERIOD")) return;
+  const int64_t margin = std::clamp<int64_t>(whole / 6, std::min<int64_t>(whole, 1), kMostMargin);
+  set_variable(container, "MUSTER_GRACE_PERIOD", std::to_string(whole - margin) + "s");
+}
+
+// --- Probes
+
+std::string variable_value(const json& container, std::string_view name) {
+  for (const json& variable : container.value("env", json::array())) {
+    const json value = variable.value("value", json());
+    if (variable.value("name", "") == name && value.is_string()) return value.get<std::string>();
+  }
+  return "";
+}
+
+// A port of 8080 that is declared as anything but metrics is the program's: Muster takes the next.
+int free_port(const json& container) {
+  int port = kStatusPort;
+  const auto is_taken = [&port](const json& item) {
+    const json name = item.value("name", json());
+    return item.value("containerPort", json()) == port && name != kStatusName && name != "metrics";
+  };
+  while (std::ranges::any_of(container.value("ports", json::array()), is_taken)) ++port;
+  return port;
+}
+
+json probe(const char* path, int port) {
+  return {{"httpGet", {{"path", path}, {"port", port}}}, {"timeoutSeconds", 5}};
+}
+
+void add_probes(json& pod) {
+  json& container = container_of(pod);
+  const std::string said = variable_value(container, kStatusVariable);
+  const int port = static_cast<int>(parse_integer(said).value_or(free_port(container)));
+  if (port == 0) return;
+  if (port != kStatusPort && said.empty())
+    set_variable(container, kStatusVariable, std::to_string(port));
+  add_port(pod, kStatusName, port);
+  json alive = probe("/healthz", port);
+  alive["failureThreshold"] = 6;  // a machine whose CPUs are all busy answers late
+  container.emplace("livenessProbe", std::move(alive));
+  container.emplace("readinessProbe", probe("/readyz", port));
+}
+
+// --- What it may do
+
+bool asks_for_rdma(const json& container) {
+  const json resources = container.value("resources", json::object());
+  for (const auto& [kind, amounts] : resources.items()) {
+    if (!amounts.is_object()) continue;
+    for (const auto& [name, amount] : amounts.items())
+      if (name.starts_with("rdma/")) return true;
+  }
+  return std::ranges::any_of(container.value("volumeMounts", json::array()), [](const json& mount) {
+    return mount.value("mountPath", "").starts_with(kRdmaFolder);
+  });
+}
+
+// `runAsNonRoot` is said of each container and not of the pod: training-operator adds a container
+// of its own that waits for the master, and runs as root (alpine).
+void lock_down(json& container, const json& of_pod) {
+  json& context = object_in(container, "securityContext");
+  const json user = context.value("runAsUser", of_pod.value("runAsUser", json()));
+  if (user != 0 && !of_pod.contains("runAsNonRoot")) context.emplace("runAsNonRoot", true);
+  context.emplace("readOnlyRootFilesystem", true);
+  if (context.value("privileged", json()) == true) return;  // the API refuses both
+  json& capabilities = object_in(context, "capabilities");
+  capabilities.emplace("drop", json::array({"ALL"}));
+  if (asks_for_rdma(container) && !has_item(list_in(capabilities, "add"), "IPC_LOCK"))
+    capabilities["add"].push_back("IPC_LOCK");
+  if (!has_item(capabilities.value("add", json::array()), "SYS_ADMIN"))
+    context.emplace("allowPrivilegeEscalation", false);
+}
+
+void lock_down_all(json& pod) {
+  json& spec = pod["spec"];
+  json& context = object_in(spec, "securityContext");
+  context.emplace("seccompProfile", json{{"type", "RuntimeDefault"}});
+  for (const char* const list : {"initContainers", "containers"}) {
+    if (!spec.contains(list)) continue;
+    for (json& container : spec[list]) lock_down(container, context);
+  }
+}
+
+bool is_user_known(const json& pod) {
+  const json& spec = pod["spec"];
+  const json context = spec["containers"][0]["securityContext"];
+  return context.contains("runAsUser") || spec["securityContext"].contains("runAsUser");
+}
+
+void dress(json& pod, const JobForm& form) {
+  json& spec = pod["spec"];
+  add_labels(pod, form);
+  spec.emplace("automountServiceAccountToken", false);
+  spec.emplace("enableServiceLinks", false);
+  tell_of_itself(pod);
+  add_volume(pod, "tmp", {{"emptyDir", json::object()}}, "/tmp");
+  set_grace_period(pod);
+  // On the host network 8080 is whoever's it is.
+  if (spec.value("hostNetwork", json()) != true) add_probes(pod);
+  for (const char* const list : {"initContainers", "containers"})
+    if (spec.contains(list)) std::ranges::for_each(spec[list], tell_name);
+  lock_down_all(pod);
 }
 
 }  // namespace
 
 void dress_pods(JobForm& form) {
-  for (PodForm& pods : form.pods) {
-    add_labels(pods.pod, form);
-    pods.pod["spec"].emplace("automountServiceAccountToken", false);
-    add_volume(pods.pod, "tmp", {{"emptyDir", json::object()}}, "/tmp");
-  }
+  for (PodForm& pods : form.pods) dress(pods.pod, form);
+  if (!is_user_known(form.pods.front().pod))
+    form.remarks.emplace_back(
+        "the pods do not run as root, and their root filesystem is read-only: the image needs a "
+        "USER that is a number, or the pods a runAsUser; what is written belongs in /tmp or a "
+        "volume");
 }
 
 }  // namespace muster::launcher

@@ -4,9 +4,11 @@
 #include <iterator>
 #include <utility>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "launcher/manifest/place_words.h"
 #include "launcher/render/pod_parts.h"
+#include "launcher/render/pod_shape.h"
 
 namespace muster::launcher {
 
@@ -15,65 +17,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kContainers = ".spec.containers[";
-constexpr int kStatusPort = 8080;  // of a pod, unless it is told otherwise
+constexpr const char* kStatusPort = "8080";  // of a pod, unless it is told otherwise
 constexpr const char* kStatusVariable = "MUSTER_STATUS_PORT";
-
-Status check_map(const Field& field) {
-  return !field.is_there() || field.value().is_object() ? Status() : field.wrong("a map");
-}
-
-// `key`: by which Kubernetes knows its items, a text.
-Status check_list(const Field& list, std::string_view key) {
-  const auto items = list.items();
-  if (!items) return Error(items.error());
-  for (const Field& item : *items) {
-    MUSTER_RETURN_IF_ERROR(check_map(item));
-    const Field name = item[key];
-    if (!name.is_there() || !name.value().is_string()) return name.wrong("a text");
-  }
-  return {};
-}
-
-Status check_texts(const Field& map) {
-  MUSTER_RETURN_IF_ERROR(check_map(map));
-  if (!map.is_there()) return {};
-  for (const auto& [key, value] : map.value().items())
-    if (!value.is_string()) return map[key].wrong("a text");
-  return {};
-}
-
-Status check_container(const Field& container) {
-  MUSTER_RETURN_IF_ERROR(check_list(container["env"], "name"));
-  MUSTER_RETURN_IF_ERROR(check_list(container["volumeMounts"], "mountPath"));
-  MUSTER_RETURN_IF_ERROR(check_map(container["securityContext"]));
-  for (const char* const list : {"limits", "requests"})
-    MUSTER_RETURN_IF_ERROR(check_map(container["resources"][list]));
-  MUSTER_RETURN_IF_ERROR(check_map(container["resources"]));
-  const auto ports = container["ports"].items();
-  if (!ports) return Error(ports.error());
-  for (const Field& port : *ports) {
-    MUSTER_RETURN_IF_ERROR(check_map(port));
-    const auto number = port["containerPort"].number(1, 65535);
-    if (!number) return Error(number.error());
-    if (const auto name = port["name"].text(); !name) return Error(name.error());
-  }
-  return {};
-}
-
-// What parts of manifests are added to (pod_parts.h) must be what Kubernetes takes it for.
-Status check_pod(const Field& pod) {
-  for (const Field& map : {pod, pod["metadata"], pod["spec"], pod["spec"]["securityContext"]})
-    MUSTER_RETURN_IF_ERROR(check_map(map));
-  MUSTER_RETURN_IF_ERROR(check_texts(pod["metadata"]["labels"]));
-  MUSTER_RETURN_IF_ERROR(check_texts(pod["metadata"]["annotations"]));
-  MUSTER_RETURN_IF_ERROR(check_list(pod["spec"]["volumes"], "name"));
-  for (const char* const list : {"containers", "initContainers"}) {
-    MUSTER_RETURN_IF_ERROR(check_list(pod["spec"][list], "name"));
-    const auto containers = pod["spec"][list].items();
-    for (const Field& container : *containers) MUSTER_RETURN_IF_ERROR(check_container(container));
-  }
-  return {};
-}
 
 // A TrainJob has no pod of its own.
 json pod_of_trainer(const json& trainer) {
@@ -92,6 +37,12 @@ void drop_nulls(json& value) {
     if (!drop) drop_nulls(*item);
     item = drop ? value.erase(item) : std::next(item);
   }
+}
+
+// 2 of "containers[2]".
+int64_t last_index(std::string_view path) {
+  path.remove_suffix(1);
+  return parse_integer(split(path, '[').back()).value_or(0);
 }
 
 std::vector<std::string> words_in(const json& container, const char* list) {
@@ -129,27 +80,17 @@ std::string pod_path(const Replica& replica) {
 Result<json> read_pod_template(const Field& document, const Replica& replica) {
   const std::string path = pod_path(replica);
   const Field container = document.at(replica.path);
-  if (path.empty()) {
-    MUSTER_RETURN_IF_ERROR(check_list(container["env"], "name"));
-    if (!container["image"].is_there())
-      return container["image"].wrong("an image: that of the runtime is in a cluster");
-    json pod = pod_of_trainer(container.value());
-    MUSTER_RETURN_IF_ERROR(check_container(Field(&container_of(pod), container.path())));
-    drop_nulls(pod);
-    return pod;
-  }
-  const Field field = document.at(path);
-  MUSTER_RETURN_IF_ERROR(check_pod(field));
-  json pod = field.value();
-  json& containers = pod["spec"]["containers"];
-  const auto index = parse_integer(std::string_view(replica.path)
-                                       .substr(path.size() + kContainers.size())
-                                       .substr(0, replica.path.size() - path.size() -
-                                                      kContainers.size() - 1));
-  const auto first = containers.begin();
-  std::rotate(first, first + index.value_or(0), first + index.value_or(0) + 1);
+  if (path.empty() && !container["image"].is_there())
+    return container["image"].wrong("an image: that of the runtime is in a cluster");
+  json pod = path.empty() ? pod_of_trainer(container.value()) : document.at(path).value();
   drop_nulls(pod);
-  return pod;
+  const std::string place = path.empty() ? container.path() : path;
+  MUSTER_RETURN_IF_ERROR(check_pod({.role = place, .pod = pod}));
+  json& containers = pod["spec"]["containers"];
+  const auto first = containers.begin() + (path.empty() ? 0 : last_index(replica.path));
+  std::rotate(containers.begin(), first, first + 1);
+  if (containers[0].contains("name")) return pod;
+  return container["name"].wrong("a name");
 }
 
 std::string put_muster_first(json& container, std::string_view nodes) {
@@ -185,16 +126,16 @@ void serve_by_muster(json& container, const json& launcher) {
 
 void publish_metrics(json& pod) {
   json& container = container_of(pod);
-  int port = kStatusPort;
-  for (const json& declared : container.value("ports", json::array()))
-    if (declared.value("name", json()) == "metrics")
-      port = Field(&declared, "")["containerPort"].number(1, 65535)->value_or(port);
-  if (port != kStatusPort && !has_variable(container, kStatusVariable))
-    set_variable(container, kStatusVariable, std::to_string(port));
+  const json ports = container.value("ports", json::array());
+  const auto metrics = std::ranges::find_if(
+      ports, [](const json& port) { return port.value("name", json()) == "metrics"; });
+  const json declared = metrics == ports.end() ? json() : metrics->value("containerPort", json());
+  const std::string port = declared.is_number_integer() ? dump_json(declared) : kStatusPort;
+  if (!has_variable(container, kStatusVariable)) set_variable(container, kStatusVariable, port);
   json& annotations = pod["metadata"]["annotations"];
   if (annotations.is_null()) annotations = json::object();
   annotations.emplace("prometheus.io/scrape", "true");
-  annotations.emplace("prometheus.io/port", std::to_string(port));
+  annotations.emplace("prometheus.io/port", port);
   annotations.emplace("prometheus.io/path", "/metrics");
 }
 

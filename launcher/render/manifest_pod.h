@@ -17,8 +17,8 @@ namespace muster::launcher {
 /// a TrainJob says of its nodes.
 [[nodiscard]] std::string pod_path(const Replica& replica);
 
-/// The template of `replica`, whose containers' command is still their own. kUsage: a field that is
-/// no map, no list, or nameless, where Kubernetes wants one.
+/// The template of `replica`, whose containers' command is still their own. kUsage: a field is
+/// not what Kubernetes takes it for (pod_shape.h).
 Result<nlohmann::json> read_pod_template(const Field& document, const Replica& replica);
 
 /// Its command and arguments become those of Muster. $NUM_NODES is `nodes` then; $MASTER_ADDR and

@@ -1,7 +1,10 @@
 #include "launcher/render/pod_parts.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
+
+#include "base/text.h"
 
 namespace muster::launcher {
 
@@ -51,6 +54,29 @@ void add_volume(json& pod, std::string_view name, json source, std::string_view 
   json mount = {{"name", name}, {"mountPath", path}};
   if (read_only) mount["readOnly"] = true;
   mounts.push_back(std::move(mount));
+}
+
+void add_port(json& pod, std::string_view name, int port) {
+  // On the host network each port that is declared is one that no other pod of the machine may
+  // have.
+  if (pod["spec"].value("hostNetwork", json()) == true) return;
+  json& ports = container_of(pod)["ports"];
+  if (ports.is_null()) ports = json::array();
+  const bool taken = std::ranges::any_of(ports, [name, port](const json& item) {
+    return item.value("name", json()) == name || item.value("containerPort", json()) == port;
+  });
+  if (!taken) ports.push_back({{"name", name}, {"containerPort", port}});
+}
+
+int resource_limit(const json& container, std::string_view name) {
+  const json resources = container.value("resources", json::object());
+  for (const char* const list : {"limits", "requests"}) {
+    const json amount = resources.value(list, json::object()).value(name, json());
+    const auto number =
+        parse_integer(amount.is_string() ? amount.get<std::string>() : amount.dump());
+    if (number && *number >= 0 && *number < INT32_MAX) return static_cast<int>(*number);
+  }
+  return 0;
 }
 
 json document(const JobForm& form, std::string_view api_version, std::string_view kind,

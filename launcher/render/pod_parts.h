@@ -24,6 +24,12 @@ void set_variable(nlohmann::json& container, std::string_view name, std::string_
 void add_volume(nlohmann::json& pod, std::string_view name, nlohmann::json source,
                 std::string_view path, bool read_only = false);
 
+/// Nothing if a port of that number or name is declared.
+void add_port(nlohmann::json& pod, std::string_view name, int port);
+
+/// Of a container's limit, or of its request: "nvidia.com/gpu". 0: none, or no whole number.
+[[nodiscard]] int resource_limit(const nlohmann::json& container, std::string_view name);
+
 /// A document without `spec`, in the job's namespace.
 nlohmann::json document(const JobForm& form, std::string_view api_version, std::string_view kind,
                         std::string_view name);

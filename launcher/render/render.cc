@@ -9,6 +9,8 @@
 #include "launcher/render/dress.h"
 #include "launcher/render/form_of_flags.h"
 #include "launcher/render/form_of_manifest.h"
+#include "launcher/render/names.h"
+#include "launcher/render/pod_shape.h"
 
 namespace muster::launcher {
 
@@ -16,9 +18,13 @@ namespace {
 
 struct Writer {
   JobKind kind;
-  Result<Documents> (*write)(JobForm form);
+  Result<Documents> (*write)(JobForm& form);
 };
-constexpr Writer kWriters[] = {{JobKind::kJob, write_job}};
+constexpr Writer kWriters[] = {{JobKind::kJobSet, write_jobset},
+                               {JobKind::kJob, write_job},
+                               {JobKind::kMpiJob, write_mpi_job},
+                               {JobKind::kPytorchJob, write_pytorch_job},
+                               {JobKind::kTrainJob, write_train_job}};
 
 JobKind kind_of(const RenderRequest& request, const JobForm& form) {
   if (request.to) return *request.to;
@@ -46,18 +52,28 @@ Result<JobForm> form_of(const RenderRequest& request, const Files& files) {
   return form;
 }
 
+// Of whatever kind. Pods that nobody wants are left out.
+Status check_form(JobForm& form, JobKind kind) {
+  std::erase_if(form.pods, [](const PodForm& pods) { return pods.pods == 0; });
+  if (form.pods.empty()) return wrong("--workers: 0, and there is no master: the job has no pod");
+  for (const PodForm& pods : form.pods) MUSTER_RETURN_IF_ERROR(check_pod(pods));
+  if (!form.metrics.is_null() && kind != JobKind::kPytorchJob)
+    form.remarks.emplace_back("metrics: only a PyTorchJob is scaled by them (--to pytorchjob)");
+  return check_name(form, kind);
+}
+
 }  // namespace
 
 Result<Rendered> render(const RenderRequest& request, const Files& files) {
   auto form = form_of(request, files);
   if (!form) return std::move(form).error();
+  const JobKind kind = kind_of(request, *form);
+  MUSTER_RETURN_IF_ERROR(check_form(*form, kind));
   dress_pods(*form);
-  const auto* const writer = std::ranges::find(kWriters, kind_of(request, *form), &Writer::kind);
-  if (writer == std::end(kWriters)) return wrong("--to: nobody writes this kind yet");
-  std::vector<std::string> remarks = std::move(form->remarks);
-  auto documents = writer->write(*std::move(form));
+  const auto* const writer = std::ranges::find(kWriters, kind, &Writer::kind);
+  auto documents = writer->write(*form);
   if (!documents) return std::move(documents).error();
-  return Rendered{*std::move(documents), std::move(remarks)};
+  return Rendered{*std::move(documents), std::move(form->remarks)};
 }
 
 }  // namespace muster::launcher

@@ -1,7 +1,9 @@
 // A batch/v1 Job, with an index for each pod.
 #include <utility>
 
+#include "launcher/render/companions.h"
 #include "launcher/render/pod_parts.h"
+#include "launcher/render/workload_parts.h"
 #include "launcher/render/writers.h"
 
 namespace muster::launcher {
@@ -10,32 +12,46 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kBackoffLimit = 6;
-
-// Pods find each other by its name, before they are ready.
-json headless_service(const JobForm& form) {
-  json service = document(form, "v1", "Service", form.name);
-  service["spec"] = {{"clusterIP", "None"},
-                     {"publishNotReadyAddresses", true},
-                     {"selector", {{kInstanceLabel, form.name}}}};
-  return service;
+Status check(JobForm& form) {
+  if (!form.launcher_has_ranks)
+    return cannot_hold("job", "a launcher without ranks is a pod of its own", "mpijob or jobset");
+  if (!merge_alike(form)) {
+    return cannot_hold("job",
+                       "pods '" + form.pods.front().role + "' and '" + form.pods.back().role +
+                           "' differ, and those of a Job are alike",
+                       "jobset or pytorchjob");
+  }
+  return {};
 }
 
 }  // namespace
 
-Result<Documents> write_job(JobForm form) {
-  PodForm& pods = form.pods.front();
-  pods.pod["spec"]["restartPolicy"] = "Never";
-  pods.pod["spec"]["subdomain"] = form.name;
-  set_variable(container_of(pods.pod), "MUSTER_NNODES", form.nodes);
-  json job = workload_document(form, "batch/v1", "Job");
-  job["spec"] = {{"completionMode", "Indexed"},
-                 {"completions", pods.pods},
-                 {"parallelism", pods.pods},
-                 {"backoffLimit", form.backoff_limit.value_or(kBackoffLimit)},
-                 {"template", std::move(pods.pod)}};
+Result<Documents> write_job(JobForm& form) {
+  MUSTER_RETURN_IF_ERROR(check(form));
+  set_job(form);
+  set_sizes(form);
+  mount_job_secret(form);
+  declare_job_port(form);
   Documents documents = std::move(form.beside);
-  documents.push_back(headless_service(form));
+  for (json& group : pod_groups(form)) documents.push_back(std::move(group));
+  documents.push_back(network_policy(form));
+  PodForm& pods = form.pods.front();
+  const int limit = form.backoff_limit.value_or(kBackoffLimit);
+  if (!form.runs && pods.pods > 1) {
+    pods.pod["spec"]["subdomain"] = form.name;
+    documents.push_back(headless_service(form));
+    if (limit > 0 && limit < pods.pods)
+      form.remarks.push_back("a Job counts each pod that fails: backoffLimit " +
+                             std::to_string(limit) + " is used up by one failure of " +
+                             std::to_string(pods.pods) + " pods; a JobSet counts attempts");
+  }
+  json job = workload_document(form, "batch/v1", "Job");
+  job["spec"] = job_spec(pods, limit);
+  if (form.runs) {
+    job["spec"]["completions"] = form.runs->count;
+    job["spec"]["parallelism"] = form.runs->parallelism;
+  }
+  if (form.ttl_seconds) job["spec"]["ttlSecondsAfterFinished"] = *form.ttl_seconds;
   documents.push_back(std::move(job));
   return documents;
 }

@@ -406,21 +406,19 @@ TEST(FormOfManifest, APodsPartsAreWhatKubernetesTakesThemFor) {
     std::string error;
   };
   const Row rows[] = {
-      {"command: [x], env: [{name: 5}]", "",
-       pod + "containers[0].env[0].name: '5' must be a text"},
-      {"command: [x], volumeMounts: [data]", "",
-       pod + "containers[0].volumeMounts[0]: 'data' must be a map"},
-      {"command: [x], ports: [{containerPort: 70000}]", "",
-       pod + "containers[0].ports[0].containerPort: '70000' must be a number from 1 to 65535"},
+      {"command: [x], env: [{name: 5}]", "", pod + "containers[0].env[0].name: '5' must be a text"},
+      {"command: [x], volumeMounts: [1]", "",
+       pod + "containers[0].volumeMounts[0]: '1' must be fields with values"},
       {"command: [x], resources: {limits: 4}", "",
-       pod + "containers[0].resources.limits: '4' must be a map"},
-      {"command: [x]", "volumes: {name: v}", pod + "volumes: a map must be a list"},
-      {"command: [x]", "securityContext: none",
-       pod + "securityContext: 'none' must be a map"},
-      {"command: [x]", "initContainers: [{image: i}]",
-       pod + "initContainers[0].name: nothing must be a text"}};
+       pod + "containers[0].resources.limits: '4' must be fields with values"},
+      {"command: [x]", "volumes: 1", pod + "volumes: '1' must be a list"},
+      {"command: [x]", "securityContext: 2",
+       pod + "securityContext: '2' must be fields with values"}};
   for (const Row& row : rows)
     EXPECT_EQ(form_of(with_container(row.container, row.more)), row.error);
+  EXPECT_EQ(form_of("apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec: {template: {spec: "
+                    "{containers: [{image: i}]}}}"),
+            "spec.template.spec.containers[0].name: nothing must be a name");
   EXPECT_EQ(form_of("apiVersion: batch/v1\nkind: Job\nmetadata: {name: a, labels: [b]}\nspec: "
                     "{template: {spec: {containers: [{name: c}]}}}"),
             "metadata.labels: a list must be a map");

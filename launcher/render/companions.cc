@@ -1,0 +1,104 @@
+#include "launcher/render/companions.h"
+
+#include <set>
+#include <string>
+
+#include "launcher/render/pod_parts.h"
+#include "launcher/render/workload_parts.h"
+
+namespace muster::launcher {
+
+namespace {
+
+using nlohmann::json;
+
+// Declared for people, and for the job's own pods.
+constexpr std::string_view kOwnPorts[] = {"muster", "pytorchjob-port"};
+
+void add_number(std::set<int>& ports, const json& port) {
+  if (port.is_number_integer()) ports.insert(port.get<int>());
+}
+
+std::set<int> open_ports(const JobForm& form) {
+  std::set<int> ports;
+  for (const PodForm& pods : form.pods) {
+    for (const json& container : pods.pod["spec"]["containers"]) {
+      for (const json& port : container.value("ports", json::array())) {
+        const json name = port.value("name", json());
+        if (name != kOwnPorts[0] && name != kOwnPorts[1])
+          add_number(ports, port.value("containerPort", json()));
+      }
+    }
+  }
+  for (const json& document : form.beside) {
+    if (document.value("kind", "") != "Service") continue;
+    for (const json& port : document["spec"].value("ports", json::array()))
+      add_number(ports, port.value("targetPort", port.value("port", json())));
+  }
+  return ports;
+}
+
+json own_pods(const JobForm& form) { return {{"matchLabels", {{kInstanceLabel, form.name}}}}; }
+
+}  // namespace
+
+json headless_service(const JobForm& form) {
+  json service = document(form, "v1", "Service", form.name);
+  service["spec"] = {{"clusterIP", "None"},
+                     {"publishNotReadyAddresses", true},
+                     {"selector", {{kInstanceLabel, form.name}}}};
+  return service;
+}
+
+json network_policy(const JobForm& form) {
+  json open = json::array();
+  for (const int port : open_ports(form)) open.push_back({{"port", port}});
+  json ingress = {{{"from", {{{"podSelector", own_pods(form)}}}}}};
+  if (!open.empty()) ingress.push_back({{"ports", std::move(open)}});
+  json policy = document(form, "networking.k8s.io/v1", "NetworkPolicy", form.name);
+  policy["spec"] = {{"podSelector", own_pods(form)},
+                    {"policyTypes", {"Ingress"}},
+                    {"ingress", std::move(ingress)}};
+  return policy;
+}
+
+std::vector<json> pod_groups(JobForm& form) {
+  if (form.gang.is_null()) return {};
+  const bool is_volcano = form.gang.contains("volcano");
+  const json gang = form.gang[is_volcano ? "volcano" : "coscheduling"];
+  json spec = {{"minMember", least_pods(form)}};
+  if (gang.is_object()) spec.update(gang);
+  const char* const version =
+      is_volcano ? "scheduling.volcano.sh/v1beta1" : "scheduling.x-k8s.io/v1alpha1";
+  json group = document(form, version, "PodGroup", form.name);
+  group["spec"] = std::move(spec);
+  for (PodForm& pods : form.pods) {
+    json& metadata = pods.pod["metadata"];
+    if (is_volcano) {
+      metadata["annotations"]["scheduling.k8s.io/group-name"] = form.name;
+      pods.pod["spec"].emplace("schedulerName", "volcano");
+    } else {
+      metadata["labels"]["scheduling.x-k8s.io/pod-group"] = form.name;
+    }
+  }
+  if (!is_volcano)
+    form.remarks.emplace_back(
+        "the PodGroup counts only for a scheduler with the plugin coscheduling (schedulerName)");
+  return {group};
+}
+
+json scheduling_policy(const JobForm& form) {
+  if (form.gang.is_null()) return {};
+  constexpr std::pair<const char*, const char*> kFields[] = {
+      {"minMember", "minAvailable"},
+      {"queue", "queue"},
+      {"priorityClassName", "priorityClass"},
+      {"scheduleTimeoutSeconds", "scheduleTimeoutSeconds"}};
+  json policy = {{"minAvailable", least_pods(form)}};
+  for (const json& gang : form.gang)
+    for (const auto& [name, in_policy] : kFields)
+      if (gang.is_object() && gang.contains(name)) policy[in_policy] = gang[name];
+  return policy;
+}
+
+}  // namespace muster::launcher

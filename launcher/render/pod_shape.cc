@@ -1,0 +1,123 @@
+#include "launcher/render/pod_shape.h"
+
+#include <string>
+#include <utility>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "launcher/options/choice.h"
+
+namespace muster::launcher {
+
+namespace {
+
+using nlohmann::json;
+
+enum class Type { kObject, kText, kNumber, kList };
+
+struct Shape {
+  std::string_view path;  // "[]" = each item
+  Type type;
+};
+constexpr Shape kPod[] = {
+    {"metadata", Type::kObject},
+    {"metadata.labels", Type::kObject},
+    {"metadata.annotations", Type::kObject},
+    {"spec", Type::kObject},
+    {"spec.securityContext", Type::kObject},
+    {"spec.terminationGracePeriodSeconds", Type::kNumber},
+    {"spec.volumes", Type::kList},
+    {"spec.volumes.[]", Type::kObject},
+    {"spec.volumes.[].name", Type::kText},
+    {"spec.volumes.[].hostPath", Type::kObject},
+};
+constexpr Shape kContainer[] = {
+    {"", Type::kObject},
+    {"name", Type::kText},
+    {"command", Type::kList},
+    {"args", Type::kList},
+    {"env", Type::kList},
+    {"env.[]", Type::kObject},
+    {"env.[].name", Type::kText},
+    {"ports", Type::kList},
+    {"ports.[]", Type::kObject},
+    {"volumeMounts", Type::kList},
+    {"volumeMounts.[]", Type::kObject},
+    {"volumeMounts.[].name", Type::kText},
+    {"volumeMounts.[].mountPath", Type::kText},
+    {"resources", Type::kObject},
+    {"resources.limits", Type::kObject},
+    {"resources.requests", Type::kObject},
+    {"securityContext", Type::kObject},
+    {"securityContext.capabilities", Type::kObject},
+    {"securityContext.capabilities.add", Type::kList},
+    {"securityContext.capabilities.drop", Type::kList},
+};
+
+std::string_view name_of(Type type) {
+  switch (type) {
+    case Type::kObject:
+      return "fields with values";
+    case Type::kText:
+      return "a text";
+    case Type::kNumber:
+      return "a whole number";
+    case Type::kList:
+      return "a list";
+  }
+  return "";
+}
+
+bool is_of(const json& value, Type type) {
+  switch (type) {
+    case Type::kObject:
+      return value.is_object();
+    case Type::kText:
+      return value.is_string();
+    case Type::kNumber:
+      return value.is_number_integer();
+    case Type::kList:
+      return value.is_array();
+  }
+  return false;
+}
+
+// What is not there is right.
+Status check(const json& value, std::string_view rest, Type type, const std::string& path) {
+  if (rest.empty()) {
+    if (is_of(value, type)) return {};
+    return wrong(path + ": '" + one_line(dump_json(value)) + "' must be " + std::string(name_of(type)));
+  }
+  const size_t dot = rest.find('.');
+  const std::string word(rest.substr(0, dot));
+  rest = dot == std::string_view::npos ? "" : rest.substr(dot + 1);
+  if (word == "[]") {
+    for (size_t i = 0; i < value.size() && value.is_array(); ++i)
+      MUSTER_RETURN_IF_ERROR(check(value[i], rest, type, path + "[" + std::to_string(i) + "]"));
+    return {};
+  }
+  const auto field = value.is_object() ? value.find(word) : value.end();
+  return field == value.end() ? Status() : check(*field, rest, type, path + "." + word);
+}
+
+}  // namespace
+
+Status check_pod(const PodForm& pods) {
+  for (const Shape& shape : kPod)
+    MUSTER_RETURN_IF_ERROR(check(pods.pod, shape.path, shape.type, pods.role));
+  for (const std::string_view list : {"spec.containers", "spec.initContainers"}) {
+    const std::string name(list);
+    MUSTER_RETURN_IF_ERROR(check(pods.pod, name, Type::kList, pods.role));
+    for (const Shape& shape : kContainer) {
+      const std::string path = name + ".[]" + (shape.path.empty() ? "" : ".");
+      MUSTER_RETURN_IF_ERROR(
+          check(pods.pod, path + std::string(shape.path), shape.type, pods.role));
+    }
+  }
+  const json spec = pods.pod.is_object() ? pods.pod.value("spec", json()) : json();
+  if (!spec.is_object() || spec.value("containers", json()).empty())
+    return wrong(pods.role + ".spec.containers: there must be one");
+  return {};
+}
+
+}  // namespace muster::launcher

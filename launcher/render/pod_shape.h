@@ -1,0 +1,13 @@
+// A pod's template that somebody else wrote: what dress.h and the writers look at is of the type
+// that Kubernetes wants.
+#pragma once
+
+#include "base/result.h"
+#include "launcher/render/job_form.h"
+
+namespace muster::launcher {
+
+/// kUsage: the path within the pod's template, and its type.
+Status check_pod(const PodForm& pods);
+
+}  // namespace muster::launcher

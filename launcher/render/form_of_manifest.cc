@@ -21,6 +21,7 @@ using nlohmann::json;
 
 constexpr int kMost = std::numeric_limits<int>::max();
 constexpr std::string_view kAddressPort = "29500";
+constexpr const char* kRootsKeys = "/root/.ssh";
 constexpr const char* kMetrics = "ome.io/metrics-enabled";
 
 // Fields besides pods that the form holds, or that follow from what it holds: a set's network.
@@ -222,6 +223,23 @@ void add_metrics(JobForm& form) {
   }
 }
 
+bool is_root(const PodForm& pods) {
+  for (const char* const place : {"spec.containers[0].securityContext", "spec.securityContext"}) {
+    const Field user = Field(&pods.pod, "").at(place)["runAsUser"];
+    if (user.is_there()) return user.value() == 0;
+  }
+  return false;
+}
+
+// An operator mounts its keys there for root alone, and for everybody elsewhere.
+void leave_roots_folder(JobForm& form) {
+  if (form.ssh_path != kRootsKeys || std::ranges::all_of(form.pods, is_root)) return;
+  form.ssh_path.clear();
+  form.remarks.push_back(std::string("sshAuthMountPath: ") + kRootsKeys +
+                         " is for root alone, and the pods are not root's: the keys are mounted "
+                         "elsewhere, where Muster finds them");
+}
+
 void tell_left(const Field& document, const Workload& workload, JobForm& form) {
   Leftovers left{{"spec.template.metadata", "spec.labels", "spec.annotations"}};
   for (const Replica& replica : workload.replicas) left.whole.push_back(pod_path(replica));
@@ -283,6 +301,7 @@ Result<JobForm> form_of_manifest(const std::string& text, const std::string& nam
   MUSTER_RETURN_IF_ERROR(read_restarts(document, *workload, form));
   MUSTER_RETURN_IF_ERROR(add_pods(document, *workload, form));
   add_metrics(form);
+  leave_roots_folder(form);
   tell_left(document, *workload, form);
   return form;
 }

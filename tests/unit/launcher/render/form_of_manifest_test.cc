@@ -229,7 +229,7 @@ TEST(FormOfManifest, AnMpiRuntimesLauncherAndWorkersHaveTheSameWords) {
   for (const char* const worker :
        {"", ", command: [/usr/sbin/sshd, -D], readinessProbe: {tcpSocket: {port: 22}}"}) {
     const json form = form_of(
-        mpi_runtime("numProcPerNode: 2, mpiImplementation: Intel, sshAuthMountPath: /root/.ssh, "
+        mpi_runtime("numProcPerNode: 2, mpiImplementation: Intel, sshAuthMountPath: /etc/keys, "
                     "runLauncherAsNode: false",
                     worker));
     expect_places(form, {{"/framework", "mpi"},
@@ -237,7 +237,7 @@ TEST(FormOfManifest, AnMpiRuntimesLauncherAndWorkersHaveTheSameWords) {
                          {"/nodes", "2"},
                          {"/workers", "2"},
                          {"/mpi", "Intel"},
-                         {"/ssh", "/root/.ssh"},
+                         {"/ssh", "/etc/keys"},
                          {"/pods/0/role", "launcher"},
                          {"/pods/1/pods", 2},
                          {"/pods/0/pod/spec/containers/0/command", {"muster", "run", "--"}},
@@ -246,6 +246,17 @@ TEST(FormOfManifest, AnMpiRuntimesLauncherAndWorkersHaveTheSameWords) {
                          {"/pods/1/pod/spec/containers/0/args", words}});
     EXPECT_FALSE(form["pods"][1]["pod"]["spec"]["containers"][0].contains("readinessProbe"));
   }
+}
+
+TEST(FormOfManifest, KeysThatRootAloneMayReadAreMountedElsewhere) {
+  const auto job = [](const std::string& pod) {
+    return form_of("apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: m}\nspec: "
+                   "{sshAuthMountPath: /root/.ssh, mpiReplicaSpecs: {Launcher: {template: {spec: {" +
+                   pod + "containers: [{name: a, command: [mpirun, ring]}]}}}}}");
+  };
+  EXPECT_EQ(job("")["ssh"], "");
+  EXPECT_EQ(job("")["remarks"].size(), 1);
+  EXPECT_EQ(job("securityContext: {runAsUser: 0}, ")["ssh"], "/root/.ssh");
 }
 
 TEST(FormOfManifest, ALauncherMayBeANode) {

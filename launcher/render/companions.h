@@ -1,7 +1,7 @@
 // Documents that stand beside a workload.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 #include "launcher/render/job_form.h"

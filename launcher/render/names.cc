@@ -34,7 +34,7 @@ std::string last_index(const JobForm& form, const PodForm& pods) {
 
 // Behind the job's name, of the last of these pods.
 std::string suffix_of(const JobForm& form, const PodForm& pods, JobKind kind) {
-  const std::string last = last_index(form, pods);
+  std::string last = last_index(form, pods);
   const bool is_launcher = has_launcher(form) && &pods == &form.pods.front();
   switch (kind) {
     case JobKind::kJobSet:

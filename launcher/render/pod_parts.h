@@ -1,7 +1,7 @@
 // Parts of manifests that all kinds share, as JSON.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 

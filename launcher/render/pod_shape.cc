@@ -1,5 +1,6 @@
 #include "launcher/render/pod_shape.h"
 
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -100,9 +101,19 @@ Status check(const json& value, std::string_view rest, Type type, const std::str
   return field == value.end() ? Status() : check(*field, rest, type, path + "." + word);
 }
 
+// As deep as the YAML, whose reader has a limit.
+void drop_nulls(json& value) {
+  if (value.is_object())
+    for (auto field = value.begin(); field != value.end();)
+      field = field->is_null() ? value.erase(field) : std::next(field);
+  if (value.is_structured())
+    for (json& item : value) drop_nulls(item);
+}
+
 }  // namespace
 
-Status check_pod(const PodForm& pods) {
+Status check_pod(PodForm& pods) {
+  drop_nulls(pods.pod);
   for (const Shape& shape : kPod)
     MUSTER_RETURN_IF_ERROR(check(pods.pod, shape.path, shape.type, pods.role));
   for (const std::string_view list : {"spec.containers", "spec.initContainers"}) {

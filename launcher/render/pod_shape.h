@@ -7,7 +7,8 @@
 
 namespace muster::launcher {
 
-/// kUsage: the path within the pod's template, and its type.
-Status check_pod(const PodForm& pods);
+/// Fields that are null are taken out: to Kubernetes they are not there. kUsage: the path within
+/// the pod's template, and its type.
+Status check_pod(PodForm& pods);
 
 }  // namespace muster::launcher

@@ -30,6 +30,7 @@ void set_unless_there(json& container, std::string_view name, std::string_view v
 // Files of a Secret are root's. The group of the pod's volumes may read them, whoever its user is.
 void let_group_read(json& spec) {
   json& context = spec["securityContext"];
+  if (context.is_null()) context = json::object();
   if (context.contains("fsGroup")) return;
   const json any = kAnyGroup;
   context["fsGroup"] = context.value("runAsGroup", context.value("runAsUser", any));
@@ -180,7 +181,8 @@ bool merge_alike(JobForm& form) {
     if (pods.pod != form.pods.front().pod) return false;
   PodForm all = std::move(form.pods.back());
   for (size_t i = 0; i + 1 < form.pods.size(); ++i) all.pods += form.pods[i].pods;
-  form.pods.assign(1, std::move(all));
+  form.pods.clear();
+  form.pods.push_back(std::move(all));
   return true;
 }
 

@@ -2,7 +2,7 @@
 // controller tries again, and pods as part of a JobSet.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 

@@ -127,7 +127,7 @@ Result<Documents> write_train_job(JobForm& form) {
     let_group_read_secrets(form);
   else
     mount_job_secret(form);
-  declare_job_port(form);
+  if (is_mpi(form) || policy_of(form).empty()) declare_job_port(form);  // else it is the Trainer's
   Documents documents = std::move(form.beside);
   documents.push_back(network_policy(form));
   json runtime = document(form, kApi, "TrainingRuntime", form.name);

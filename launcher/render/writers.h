@@ -2,7 +2,7 @@
 // in the form already (dress.h).
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 #include "base/result.h"

@@ -1,0 +1,133 @@
+"""Manifests of `muster render`: each document holds what the schema and the rules of its kind say (support/kubernetes_rules.py)."""
+import copy
+import unittest
+
+import yaml
+
+from harness import MusterTest
+from kubernetes_rules import Schemas, problems_of
+
+KINDS = ("jobset", "job", "mpijob", "pytorchjob", "trainjob")
+WORKLOADS = {"jobset": "JobSet", "job": "Job", "mpijob": "MPIJob", "pytorchjob": "PyTorchJob", "trainjob": "TrainJob"}
+FLAGS = {
+    "one pod": ["--workers", "1"],
+    "four pods": ["--workers", "4"],
+    "command": ["--command", "--workers", "2"],
+    "pytorch": ["--framework", "pytorch", "--workers", "2"],
+    "jax": ["--framework", "jax", "--workers", "2"],
+    "xgboost": ["--framework", "xgboost", "--workers", "2"],
+    "tensorflow": ["--framework", "tensorflow", "--workers", "2"],
+    "mpi": ["--framework", "mpi", "--workers", "2"],
+}
+REFUSED = {(flags, "mpijob") for flags in ("pytorch", "jax", "xgboost", "tensorflow")}
+
+
+class RenderTest(MusterTest):
+    schemas = Schemas()
+
+    def render(self, *flags, name="bert", program=("train.py", "--lr", "$1")):
+        result = self.run_muster("render", "--name", name, "--image", "registry/bert:1", *flags, "--", *program)
+        self.assertEqual(result.code, 0, result.err)
+        return list(yaml.safe_load_all(result.out))
+
+    def workload(self, kind, *flags):
+        return self.render("--to", kind, *flags)[-1]
+
+
+class Grid(RenderTest):
+    def test_all_flags_in_all_kinds(self):
+        for kind in KINDS:
+            for title, flags in FLAGS.items():
+                if (title, kind) in REFUSED:
+                    continue
+                with self.subTest(kind=kind, flags=title):
+                    documents = self.render("--to", kind, *flags)
+                    self.assertEqual(problems_of(documents, self.schemas), [])
+                    self.assertEqual(documents[-1]["kind"], WORKLOADS[kind])
+
+    def test_what_a_kind_cannot_hold_is_one_line(self):
+        for title, kind in sorted(REFUSED):
+            with self.subTest(flags=title, kind=kind):
+                result = self.run_muster("render", "--name", "bert", "--image", "i", "--to", kind, *FLAGS[title], "--", "train.py")
+                self.assertEqual((result.code, result.out), (64, ""))
+                self.assertRegex(result.err, r"^muster render: --to mpijob: --framework '\w+' is not mpi; --to .* can hold it\n$")
+
+
+class Names(RenderTest):
+    SUFFIXES = {"jobset": "-worker-0-11", "job": "-11", "mpijob": "-worker-11", "pytorchjob": "-worker-11", "trainjob": "-node-0-11"}
+
+    def test_the_longest_name_of_each_kind(self):
+        for kind, suffix in self.SUFFIXES.items():
+            with self.subTest(kind=kind):
+                name = "a" * (63 - len(suffix))
+                self.assertEqual(problems_of(self.render("--to", kind, "--workers", "12", name=name), self.schemas), [])
+                result = self.run_muster("render", "--name", name + "b", "--image", "i", "--to", kind, "--workers", "12", "--", "x")
+                self.assertEqual((result.code, result.out), (64, ""))
+                self.assertIn("--name: '%sb' must have at most %d letters" % (name, len(name)), result.err)
+
+    def test_names_that_are_none(self):
+        for name in ("Bert", "1bert", "bert-", "bert_1", "bert.1"):
+            with self.subTest(name=name):
+                result = self.run_muster("render", "--name", name, "--image", "i", "--", "x")
+                self.assertEqual((result.code, result.out), (64, ""))
+                self.assertRegex(result.err, r"^muster render: --name: '%s' must be .*\n$" % name)
+
+
+class Mutations(RenderTest):
+    """The checks above find what is wrong."""
+
+    CHANGES = {
+        "a field that is misspelt": ("jobset", "additional", lambda job: job["spec"].update(replicatedJob=[])),
+        "a text for a number": ("job", "is not of type", lambda job: job["spec"].update(completions="4")),
+        "an enum": ("mpijob", "is not one of", lambda job: job["spec"].update(mpiImplementation="OpenMpi")),
+        "a misspelt field of a container": ("pytorchjob", "additional", lambda job: worker(job)["containers"][0].update(imagePullpolicy="Always")),
+        "a kind without schema": ("job", "no schema", lambda job: job.update(kind="Jop")),
+        "OnFailure with podFailurePolicy": ("job", "podFailurePolicy needs", lambda job: job["spec"]["template"]["spec"].update(restartPolicy="OnFailure")),
+        "Always in a Job": ("job", "restartPolicy Always", lambda job: job["spec"]["template"]["spec"].update(restartPolicy="Always")),
+        "more at once than in all": ("job", "parallelism", lambda job: job["spec"].update(parallelism=5)),
+        "no headless Service": ("job", "without a headless", lambda job: job["spec"]["template"]["spec"].update(subdomain="other")),
+        "0 is no failure": ("jobset", "exit codes", lambda job: part(job)["podFailurePolicy"]["rules"][1]["onExitCodes"].update(values=[0, 64])),
+        "a host name that is too long": ("jobset", "the host name", lambda job: job["metadata"].update(name="a" * 60)),
+        "a coordinator that is no pod": ("jobset", "coordinator", lambda job: job["spec"]["coordinator"].update(podIndex=4)),
+        "a rule's name": ("jobset", "names of rules", lambda job: job["spec"]["failurePolicy"]["rules"][0].update(name="no-dash")),
+        "two launchers": ("mpijob", "one launcher", lambda job: job["spec"]["mpiReplicaSpecs"]["Launcher"].update(replicas=2)),
+        "root's folder": ("mpijob", "readable for root", lambda job: job["spec"].update(sshAuthMountPath="/root/.ssh")),
+        "another container": ("pytorchjob", "the first container", lambda job: worker(job)["containers"][0].update(name="trainer")),
+        "a policy of another controller": ("mpijob", "restartPolicy", lambda job: job["spec"]["mpiReplicaSpecs"]["Worker"].update(restartPolicy="ExitCode")),
+        "an elastic job's sizes": ("pytorchjob", "minReplicas", lambda job: job["spec"].update(elasticPolicy={"minReplicas": 3, "maxReplicas": 2})),
+        "another runtime": ("trainjob", "runtimeRef", lambda job: job["spec"]["runtimeRef"].update(name="other")),
+        "a mount without a volume": ("job", "without a volume", lambda job: job["spec"]["template"]["spec"]["volumes"].pop()),
+        "a writable root": ("job", "locked down", lambda job: job["spec"]["template"]["spec"]["containers"][0]["securityContext"].update(readOnlyRootFilesystem=False)),
+        "a grace period as long as the pod's": ("job", "grace period", lambda job: job["spec"]["template"]["spec"].update(terminationGracePeriodSeconds=25)),
+    }
+
+    def test_each_is_found(self):
+        rendered = {kind: self.render("--to", kind, "--workers", "4") for kind in KINDS}
+        for title, (kind, problem, change) in self.CHANGES.items():
+            with self.subTest(title):
+                documents = copy.deepcopy(rendered[kind])
+                change(documents[-1])
+                problems = problems_of(documents, self.schemas)
+                self.assertIn(problem.lower(), " ".join(problems).lower())
+
+    def test_those_of_a_runtime_too(self):
+        documents = self.render("--to", "trainjob", "--workers", "2")
+        runtime = documents[-2]
+        self.assertEqual(runtime["kind"], "TrainingRuntime")
+        job = runtime["spec"]["template"]["spec"]["replicatedJobs"][0]
+        pod = job["template"]["spec"]["template"]["spec"]
+        pod["containers"][0]["env"].append({"name": "PET_NNODES", "value": "2"})
+        job["replicas"] = 2
+        self.assertEqual(len(problems_of(documents, self.schemas)), 2)
+
+
+def part(job):
+    return job["spec"]["replicatedJobs"][0]["template"]["spec"]
+
+
+def worker(job):
+    return job["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -25,18 +25,39 @@ constexpr const char* kRootsKeys = "/root/.ssh";
 constexpr const char* kMetrics = "ome.io/metrics-enabled";
 
 // Fields besides pods that the form holds, or that follow from what it holds: a set's network.
-constexpr std::string_view kHeld[] = {
-    "numNodes",          "numProcPerNode",      "minNodes",
-    "maxNodes",          "maxRestarts",         "metrics",
-    "mpiImplementation", "sshAuthMountPath",    "runLauncherAsNode",
-    "minMember",         "queue",               "priorityClassName",
-    "replicas",          "parallelism",         "env",
-    "completions",       "completionMode",      "backoffLimit",
-    "replicatedJob",     "network",             "ttlSecondsAfterFinished",
-    "restartPolicy",     "minReplicas",         "maxReplicas",
-    "nprocPerNode",      "slotsPerWorker",      "runLauncherAsWorker",
-    "rdzvBackend",       "resourcesPerNode",    "scheduleTimeoutSeconds",
-    "image",             "command",             "args"};
+constexpr std::string_view kHeld[] = {"numNodes",
+                                      "numProcPerNode",
+                                      "minNodes",
+                                      "maxNodes",
+                                      "maxRestarts",
+                                      "metrics",
+                                      "mpiImplementation",
+                                      "sshAuthMountPath",
+                                      "runLauncherAsNode",
+                                      "minMember",
+                                      "queue",
+                                      "priorityClassName",
+                                      "replicas",
+                                      "parallelism",
+                                      "env",
+                                      "completions",
+                                      "completionMode",
+                                      "backoffLimit",
+                                      "replicatedJob",
+                                      "network",
+                                      "ttlSecondsAfterFinished",
+                                      "restartPolicy",
+                                      "minReplicas",
+                                      "maxReplicas",
+                                      "nprocPerNode",
+                                      "slotsPerWorker",
+                                      "runLauncherAsWorker",
+                                      "rdzvBackend",
+                                      "resourcesPerNode",
+                                      "scheduleTimeoutSeconds",
+                                      "image",
+                                      "command",
+                                      "args"};
 
 bool is_held(const std::string& path, const std::string& key) {
   const bool is_item = path.ends_with(']');  // of replicatedJobs
@@ -142,8 +163,8 @@ Status read_policies(const Field& document, const Workload& workload, JobForm& f
   form.ssh_path = folder->value_or("");
   if (const ManifestValue* const mpi = find_value(workload, flag::kMpi))
     form.mpi = document.at(mpi->path).text()->value_or("");
-  for (const char* const path : {"spec.mlPolicy.torch.elasticPolicy.metrics",
-                                 "spec.elasticPolicy.metrics"}) {
+  for (const char* const path :
+       {"spec.mlPolicy.torch.elasticPolicy.metrics", "spec.elasticPolicy.metrics"}) {
     const auto metrics = document.at(path).items();
     if (!metrics) return Error(metrics.error());
     if (!metrics->empty()) form.metrics = document.at(path).value();
@@ -153,9 +174,9 @@ Status read_policies(const Field& document, const Workload& workload, JobForm& f
 
 // Those by Muster are within each attempt of the controller, so that their numbers multiply.
 Status read_restarts(const Field& document, const Workload& workload, JobForm& form) {
-  const auto limit = first_number(document, {"spec.template.spec.failurePolicy.maxRestarts",
-                                             "spec.failurePolicy.maxRestarts", "spec.backoffLimit",
-                                             "spec.runPolicy.backoffLimit"});
+  const auto limit = first_number(
+      document, {"spec.template.spec.failurePolicy.maxRestarts", "spec.failurePolicy.maxRestarts",
+                 "spec.backoffLimit", "spec.runPolicy.backoffLimit"});
   const auto seconds = first_number(
       document, {"spec.template.spec.ttlSecondsAfterFinished", "spec.ttlSecondsAfterFinished",
                  "spec.runPolicy.ttlSecondsAfterFinished"});

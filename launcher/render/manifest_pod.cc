@@ -29,16 +29,6 @@ json pod_of_trainer(const json& trainer) {
   return {{"spec", {{"containers", json::array({std::move(container)})}}}};
 }
 
-// Null is as good as nothing, but not for whoever adds to it.
-void drop_nulls(json& value) {
-  if (!value.is_structured()) return;
-  for (auto item = value.begin(); item != value.end();) {
-    const bool drop = value.is_object() && item->is_null();
-    if (!drop) drop_nulls(*item);
-    item = drop ? value.erase(item) : std::next(item);
-  }
-}
-
 // 2 of "containers[2]".
 int64_t last_index(std::string_view path) {
   path.remove_suffix(1);
@@ -82,14 +72,14 @@ Result<json> read_pod_template(const Field& document, const Replica& replica) {
   const Field container = document.at(replica.path);
   if (path.empty() && !container["image"].is_there())
     return container["image"].wrong("an image: that of the runtime is in a cluster");
-  json pod = path.empty() ? pod_of_trainer(container.value()) : document.at(path).value();
-  drop_nulls(pod);
   const std::string place = path.empty() ? container.path() : path;
-  MUSTER_RETURN_IF_ERROR(check_pod({.role = place, .pod = pod}));
-  json& containers = pod["spec"]["containers"];
+  PodForm pods{.role = place, .pod = {}};
+  pods.pod = path.empty() ? pod_of_trainer(container.value()) : document.at(path).value();
+  MUSTER_RETURN_IF_ERROR(check_pod(pods));
+  json& containers = pods.pod["spec"]["containers"];
   const auto first = containers.begin() + (path.empty() ? 0 : last_index(replica.path));
   std::rotate(containers.begin(), first, first + 1);
-  if (containers[0].contains("name")) return pod;
+  if (containers[0].contains("name")) return std::move(pods.pod);
   return container["name"].wrong("a name");
 }
 

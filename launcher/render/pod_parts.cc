@@ -19,6 +19,12 @@ auto find_named(json& list, const char* key, std::string_view value) {
 
 }  // namespace
 
+void enter_project(JobForm& form, const std::string& project) {
+  if (project.empty()) return;
+  form.name_space = "runai-" + project;
+  form.labels[kProjectLabel] = project;
+}
+
 json& container_of(json& pod) { return pod["spec"]["containers"][0]; }
 
 void set_variable(json& container, std::string_view name, std::string_view value) {
@@ -83,6 +89,8 @@ json document(const JobForm& form, std::string_view api_version, std::string_vie
               std::string_view name) {
   json metadata = {{"name", name}, {"labels", {{kInstanceLabel, form.name}}}};
   if (!form.name_space.empty()) metadata["namespace"] = form.name_space;
+  if (form.labels.contains(kProjectLabel))
+    metadata["labels"][kProjectLabel] = form.labels[kProjectLabel];
   return {{"apiVersion", api_version}, {"kind", kind}, {"metadata", std::move(metadata)}};
 }
 

@@ -12,6 +12,11 @@ namespace muster::launcher {
 /// Every pod of the job has this label, with the job's name: Services and policies select by it.
 inline constexpr std::string_view kInstanceLabel = "app.kubernetes.io/instance";
 
+/// Every document of a job in a project has this label, with the project's name.
+inline constexpr std::string_view kProjectLabel = "project";
+/// The job's namespace and label become those of `project`; "" = none.
+void enter_project(JobForm& form, const std::string& project);
+
 /// Of a pod's template: the container that trains.
 nlohmann::json& container_of(nlohmann::json& pod);
 

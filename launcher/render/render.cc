@@ -4,7 +4,6 @@
 #include <iterator>
 #include <utility>
 
-#include "base/text.h"
 #include "launcher/options/choice.h"
 #include "launcher/render/dress.h"
 #include "launcher/render/form_of_flags.h"
@@ -32,22 +31,13 @@ JobKind kind_of(const RenderRequest& request, const JobForm& form) {
   return form.framework == "mpi" ? JobKind::kMpiJob : JobKind::kJobSet;
 }
 
-// A manifest says by itself what the other flags would say.
-constexpr std::string_view kBesideFile[] = {"file", "to", "output", "name", "project"};
-
 Result<JobForm> form_of(const RenderRequest& request, const Files& files) {
   if (request.file.empty()) return form_of_flags(request);
-  for (const std::string& name : request.given) {
-    if (std::ranges::find(kBesideFile, name) == std::end(kBesideFile))
-      return wrong("--" + name + ": --file says it, beside which only --to, --output, --name and "
-                   "--project may be given");
-  }
-  if (!request.words.empty())
-    return wrong("'" + one_line(request.words.front()) + "': --file has the program");
   const auto text = files.read(request.file);
   if (!text) return Error(text.error());
   auto form = form_of_manifest(*text, request.name);
   if (!form) return std::move(form).error().with_context(request.file);
+  enter_project(*form, request.project);
   add_addresses(*form, kind_of(request, *form));
   return form;
 }

@@ -18,13 +18,20 @@ json as_json(const JobForm& form) {
     pods.push_back({{"role", each.role}, {"pods", each.pods}, {"pod", each.pod}});
     if (each.backoff_limit) pods.back()["backoff"] = *each.backoff_limit;
   }
-  json all = {{"name", form.name},           {"namespace", form.name_space},
-              {"labels", form.labels},       {"annotations", form.annotations},
-              {"framework", form.framework}, {"launcher ranks", form.launcher_has_ranks},
-              {"nodes", form.nodes},         {"workers", form.workers},
-              {"mpi", form.mpi},             {"ssh", form.ssh_path},
-              {"gang", form.gang},           {"metrics", form.metrics},
-              {"pods", pods},                {"remarks", form.remarks}};
+  json all = {{"name", form.name},
+              {"namespace", form.name_space},
+              {"labels", form.labels},
+              {"annotations", form.annotations},
+              {"framework", form.framework},
+              {"launcher ranks", form.launcher_has_ranks},
+              {"nodes", form.nodes},
+              {"workers", form.workers},
+              {"mpi", form.mpi},
+              {"ssh", form.ssh_path},
+              {"gang", form.gang},
+              {"metrics", form.metrics},
+              {"pods", pods},
+              {"remarks", form.remarks}};
   if (form.max_restarts) all["restarts"] = *form.max_restarts;
   if (form.backoff_limit) all["backoff"] = *form.backoff_limit;
   if (form.ttl_seconds) all["ttl"] = *form.ttl_seconds;
@@ -133,57 +140,56 @@ spec:
 
 TEST(FormOfManifest, WhatARuntimeSaysOfTheJobHasItsPlace) {
   const json form = form_of(kPytorch);
-  expect_places(form,
-                {{"/name", "llama"},
-                 {"/namespace", "research"},
-                 {"/labels/ome.io~1optimization-level", "high"},
-                 {"/labels/ome.io~1gpu-type", "h100"},
-                 {"/labels/training-framework", "pytorch"},
-                 {"/annotations/ome.io~1profiling-enabled", "true"},
-                 {"/nodes", "4"},
-                 {"/workers", "auto"},
-                 {"/gang/coscheduling/scheduleTimeoutSeconds", 300},
-                 {"/gang/volcano", json::parse(R"({"minMember": 4, "queue": "training-queue",
+  expect_places(form, {{"/name", "llama"},
+                       {"/namespace", "research"},
+                       {"/labels/ome.io~1optimization-level", "high"},
+                       {"/labels/ome.io~1gpu-type", "h100"},
+                       {"/labels/training-framework", "pytorch"},
+                       {"/annotations/ome.io~1profiling-enabled", "true"},
+                       {"/nodes", "4"},
+                       {"/workers", "auto"},
+                       {"/gang/coscheduling/scheduleTimeoutSeconds", 300},
+                       {"/gang/volcano", json::parse(R"({"minMember": 4, "queue": "training-queue",
                                                    "priorityClassName": "high-priority"})")},
-                 {"/backoff", 3},
-                 {"/ttl", 60},
-                 {"/pods/0/role", "worker"},
-                 {"/pods/0/pods", 4},
-                 {"/pods/0/backoff", 2},
-                 {"/remarks", json::array()}});
+                       {"/backoff", 3},
+                       {"/ttl", 60},
+                       {"/pods/0/role", "worker"},
+                       {"/pods/0/pods", 4},
+                       {"/pods/0/backoff", 2},
+                       {"/remarks", json::array()}});
 }
 
 TEST(FormOfManifest, WhatItSaysOfPodsStaysAsItIs) {
   const json form = form_of(kPytorch);
   const json pod = form["pods"][0]["pod"];
-  expect_places(
-      pod, {{"/metadata/labels/tier", "gold"},
-            {"/metadata/annotations/note", "1"},
-            {"/spec/restartPolicy", "OnFailure"},
-            {"/spec/nodeSelector/accelerator", "nvidia-h100"},
-            {"/spec/nodeSelector/network", "infiniband"},
-            {"/spec/securityContext",
-             json::parse(R"({"runAsNonRoot": true, "runAsUser": 1000, "fsGroup": 1000})")},
-            {"/spec/initContainers/0/name", "fetch"},
-            {"/spec/volumes/0/hostPath/path", "/dev/infiniband"},
-            {"/spec/volumes/1/configMap/name", "training-scripts"},
-            {"/spec/volumes/2/persistentVolumeClaim/claimName", "training-data"},
-            {"/spec/volumes/3/emptyDir", json::object()},
-            {"/spec/containers/0/name", "trainer"},
-            {"/spec/containers/0/image", "pytorch:2.0.1"},
-            {"/spec/containers/0/env/0/value", "INFO"},
-            {"/spec/containers/0/env/1/name", "LOG_LEVEL"},
-            {"/spec/containers/0/env/2/value", "json"},
-            {"/spec/containers/0/env/3/valueFrom/secretKeyRef/key", "token"},
-            {"/spec/containers/0/resources/requests/memory", "64Gi"},
-            {"/spec/containers/0/resources/limits/nvidia.com~1gpu", 8},
-            {"/spec/containers/0/securityContext/allowPrivilegeEscalation", false},
-            {"/spec/containers/0/securityContext/readOnlyRootFilesystem", true},
-            {"/spec/containers/0/securityContext/capabilities/add/0", "IPC_LOCK"},
-            {"/spec/containers/0/securityContext/capabilities/drop/0", "ALL"},
-            {"/spec/containers/0/ports/1/containerPort", 8081},
-            {"/spec/containers/0/volumeMounts/1/mountPath", "/app"},
-            {"/spec/containers/1/name", "proxy"}});
+  expect_places(pod,
+                {{"/metadata/labels/tier", "gold"},
+                 {"/metadata/annotations/note", "1"},
+                 {"/spec/restartPolicy", "OnFailure"},
+                 {"/spec/nodeSelector/accelerator", "nvidia-h100"},
+                 {"/spec/nodeSelector/network", "infiniband"},
+                 {"/spec/securityContext",
+                  json::parse(R"({"runAsNonRoot": true, "runAsUser": 1000, "fsGroup": 1000})")},
+                 {"/spec/initContainers/0/name", "fetch"},
+                 {"/spec/volumes/0/hostPath/path", "/dev/infiniband"},
+                 {"/spec/volumes/1/configMap/name", "training-scripts"},
+                 {"/spec/volumes/2/persistentVolumeClaim/claimName", "training-data"},
+                 {"/spec/volumes/3/emptyDir", json::object()},
+                 {"/spec/containers/0/name", "trainer"},
+                 {"/spec/containers/0/image", "pytorch:2.0.1"},
+                 {"/spec/containers/0/env/0/value", "INFO"},
+                 {"/spec/containers/0/env/1/name", "LOG_LEVEL"},
+                 {"/spec/containers/0/env/2/value", "json"},
+                 {"/spec/containers/0/env/3/valueFrom/secretKeyRef/key", "token"},
+                 {"/spec/containers/0/resources/requests/memory", "64Gi"},
+                 {"/spec/containers/0/resources/limits/nvidia.com~1gpu", 8},
+                 {"/spec/containers/0/securityContext/allowPrivilegeEscalation", false},
+                 {"/spec/containers/0/securityContext/readOnlyRootFilesystem", true},
+                 {"/spec/containers/0/securityContext/capabilities/add/0", "IPC_LOCK"},
+                 {"/spec/containers/0/securityContext/capabilities/drop/0", "ALL"},
+                 {"/spec/containers/0/ports/1/containerPort", 8081},
+                 {"/spec/containers/0/volumeMounts/1/mountPath", "/app"},
+                 {"/spec/containers/1/name", "proxy"}});
 }
 
 TEST(FormOfManifest, MetricsThatAreEnabledAreThoseOfTheStatusPort) {
@@ -215,13 +221,14 @@ TEST(FormOfManifest, AnElasticRuntimeCountsRestartsTwice) {
 }
 
 std::string mpi_runtime(const std::string& policy, const std::string& worker) {
-  return runtime("{mlPolicy: {numNodes: 2, mpi: {" + policy +
-                 "}}, template: {spec: {replicatedJobs: [{name: launcher, template: {spec: "
-                 "{template: {spec: {containers: [{name: mpi-launcher, image: i, command: [mpirun], "
-                 "args: [-np, 4, --hostfile, /etc/mpi/hostfile, python, train.py]}]}}}}}, {name: "
-                 "worker, template: {spec: {parallelism: 2, template: {spec: {containers: [{name: "
-                 "mpi-worker, image: i" +
-                 worker + "}]}}}}}]}}}");
+  return runtime(
+      "{mlPolicy: {numNodes: 2, mpi: {" + policy +
+      "}}, template: {spec: {replicatedJobs: [{name: launcher, template: {spec: "
+      "{template: {spec: {containers: [{name: mpi-launcher, image: i, command: [mpirun], "
+      "args: [-np, 4, --hostfile, /etc/mpi/hostfile, python, train.py]}]}}}}}, {name: "
+      "worker, template: {spec: {parallelism: 2, template: {spec: {containers: [{name: "
+      "mpi-worker, image: i" +
+      worker + "}]}}}}}]}}}");
 }
 
 TEST(FormOfManifest, AnMpiRuntimesLauncherAndWorkersHaveTheSameWords) {
@@ -250,9 +257,10 @@ TEST(FormOfManifest, AnMpiRuntimesLauncherAndWorkersHaveTheSameWords) {
 
 TEST(FormOfManifest, KeysThatRootAloneMayReadAreMountedElsewhere) {
   const auto job = [](const std::string& pod) {
-    return form_of("apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: m}\nspec: "
-                   "{sshAuthMountPath: /root/.ssh, mpiReplicaSpecs: {Launcher: {template: {spec: {" +
-                   pod + "containers: [{name: a, command: [mpirun, ring]}]}}}}}");
+    return form_of(
+        "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: m}\nspec: "
+        "{sshAuthMountPath: /root/.ssh, mpiReplicaSpecs: {Launcher: {template: {spec: {" +
+        pod + "containers: [{name: a, command: [mpirun, ring]}]}}}}}");
   };
   EXPECT_EQ(job("")["ssh"], "");
   EXPECT_EQ(job("")["remarks"].size(), 1);
@@ -333,14 +341,16 @@ TEST(FormOfManifest, ACommandThatIsMustersStays) {
 }
 
 TEST(FormOfManifest, APytorchJobKeepsWhatItsOperatorReads) {
-  const std::string pod = "template: {spec: {containers: [{name: pytorch, image: i, command: [x]}]}}";
-  const json form =
-      form_of("apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: p}\nspec: {"
-              "nprocPerNode: gpu, runPolicy: {backoffLimit: 4, ttlSecondsAfterFinished: 9, "
-              "cleanPodPolicy: All}, elasticPolicy: {minReplicas: 1, maxReplicas: 3, maxRestarts: "
-              "2}, pytorchReplicaSpecs: {Master: {restartPolicy: ExitCode, " +
-              pod + "}, Worker: {replicas: 2, restartPolicy: Never, " + pod + "}}}");
-  EXPECT_EQ(form, "spec.nprocPerNode: 'gpu' must be auto, cpu or a number: the pod asks for no GPU");
+  const std::string pod =
+      "template: {spec: {containers: [{name: pytorch, image: i, command: [x]}]}}";
+  const json form = form_of(
+      "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: p}\nspec: {"
+      "nprocPerNode: gpu, runPolicy: {backoffLimit: 4, ttlSecondsAfterFinished: 9, "
+      "cleanPodPolicy: All}, elasticPolicy: {minReplicas: 1, maxReplicas: 3, maxRestarts: "
+      "2}, pytorchReplicaSpecs: {Master: {restartPolicy: ExitCode, " +
+      pod + "}, Worker: {replicas: 2, restartPolicy: Never, " + pod + "}}}");
+  EXPECT_EQ(form,
+            "spec.nprocPerNode: 'gpu' must be auto, cpu or a number: the pod asks for no GPU");
   const std::string text =
       "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: p}\nspec: {runPolicy: "
       "{backoffLimit: 4, ttlSecondsAfterFinished: 9, cleanPodPolicy: All}, nprocPerNode: '2', "
@@ -353,8 +363,9 @@ TEST(FormOfManifest, APytorchJobKeepsWhatItsOperatorReads) {
                                 {"/pods/0/role", "master"},
                                 {"/pods/1/pods", 2},
                                 {"/pods/1/pod/spec/restartPolicy", "Never"},
-                                {"/remarks", {"left out, for it has no place: "
-                                              "spec.runPolicy.cleanPodPolicy"}}});
+                                {"/remarks",
+                                 {"left out, for it has no place: "
+                                  "spec.runPolicy.cleanPodPolicy"}}});
   EXPECT_FALSE(form_of(text)["pods"][0]["pod"]["spec"].contains("restartPolicy"));
 }
 
@@ -371,10 +382,12 @@ TEST(FormOfManifest, AnMpiJobsWorkersNeedNoCommand) {
 }
 
 TEST(FormOfManifest, ATrainJobIsItsTrainer) {
-  const std::string head = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: "
-                           "{name: t}\nspec: {runtimeRef: {name: torch}, labels: {a: b}, trainer: ";
-  const json form = form_of(head + "{numNodes: 3, numProcPerNode: 2, image: i, command: [x], env: "
-                                   "[{name: A, value: b}], resourcesPerNode: {limits: {cpu: 4}}}}");
+  const std::string head =
+      "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: "
+      "{name: t}\nspec: {runtimeRef: {name: torch}, labels: {a: b}, trainer: ";
+  const json form = form_of(head +
+                            "{numNodes: 3, numProcPerNode: 2, image: i, command: [x], env: "
+                            "[{name: A, value: b}], resourcesPerNode: {limits: {cpu: 4}}}}");
   expect_places(form, {{"/nodes", "3"},
                        {"/workers", "2"},
                        {"/labels/a", "b"},
@@ -390,7 +403,8 @@ TEST(FormOfManifest, ATrainJobIsItsTrainer) {
 
 TEST(FormOfManifest, AJobIsItsPods) {
   const json form = form_of(
-      "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {completions: 2, parallelism: 2, "
+      "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {completions: 2, parallelism: "
+      "2, "
       "backoffLimit: 7, suspend: true, template: {metadata: {labels: {own: pod}}, spec: "
       "{containers: [{name: c, image: i, command: [x]}]}}}\n---\nkind: Service\n");
   expect_places(form, {{"/labels", json::object()},

@@ -9,6 +9,7 @@
 #include "launcher/render/form_of_flags.h"
 #include "launcher/render/form_of_manifest.h"
 #include "launcher/render/names.h"
+#include "launcher/render/pod_parts.h"
 #include "launcher/render/pod_shape.h"
 
 namespace muster::launcher {

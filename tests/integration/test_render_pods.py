@@ -156,17 +156,24 @@ class FlagsTest(RenderedPodTest):
         return ("--name", "train", "--image", "i", "--command", *more, "--", *PROGRAM)
 
     def test_a_jobset(self):
-        self.run_job(*self.flags("--workers", 3))
-        self.expect_ranks(["train-worker-0-%d" % k for k in range(3)], 1)
+        self.run_job(*self.flags("--workers", 2))
+        self.expect_ranks(["train-master-0-0", "train-worker-0-0", "train-worker-0-1"], 1)
+
+    def test_a_jobset_whose_master_differs(self):
+        self.run_job(*self.flags("--workers", 2, "--master", "different", "--master-cpu", 1, "--project", "vision"))
+        self.expect_ranks(["train-master-0-0", "train-worker-0-0", "train-worker-0-1"], 1)
 
     def test_a_job(self):
-        self.run_job(*self.flags("--workers", 2, "--to", "job"))
+        self.run_job(*self.flags("--workers", 2, "--no-master", "--to", "job"))
         self.expect_ranks(["train-0", "train-1"], 1)
 
     def test_a_pytorch_job(self):
-        self.run_job(*self.flags("--workers", 2, "--to", "pytorchjob"))
-        hosts = [line.split()[3] for line in self.read("results/places").splitlines()]
-        self.expect_ranks(["train-worker-0", "train-worker-1"], hosts.count("train-worker-0"))
+        self.run_job(*self.flags("--workers", 2, "--gpu", 1, "--to", "pytorchjob"))
+        self.expect_ranks(["train-master-0", "train-worker-0", "train-worker-1"], 1)
+
+    def test_a_pytorch_job_of_workers(self):
+        self.run_job(*self.flags("--workers", 2, "--no-master", "--gpu", 1, "--to", "pytorchjob"))
+        self.expect_ranks(["train-worker-0", "train-worker-1"], 1)
 
     def test_an_mpi_job(self):
         printed = self.run_job("--name", "ring", "--image", "i", "--command", "--framework", "mpi", "--workers", 2, "--",

@@ -18,6 +18,8 @@ constexpr int64_t kMostMargin = 10;
 constexpr int kStatusPort = 8080;
 constexpr const char* kStatusName = "muster-status";
 constexpr const char* kStatusVariable = "MUSTER_STATUS_PORT";
+constexpr const char* kTmp = "tmp";
+constexpr const char* kTmpFolder = "/tmp";
 constexpr std::string_view kRdmaFolder = "/dev/infiniband";
 
 json& object_in(json& parent, const char* name) {
@@ -63,6 +65,17 @@ void tell_name(json& container) {
   if ((!reports("command") && !reports("args")) || has_variable(container, "POD_NAME")) return;
   const json source = {{"fieldRef", {{"fieldPath", "metadata.name"}}}};
   list_in(container, "env").push_back({{"name", "POD_NAME"}, {"valueFrom", source}});
+}
+
+// Helpers write there, too, and their root is as read-only.
+void lend_tmp(json& container, const json& spec) {
+  const auto is_tmp = [](const json& item) { return item.value("name", "") == kTmp; };
+  const auto is_there = [](const json& mount) {
+    return mount.value("mountPath", "") == kTmpFolder;
+  };
+  json& mounts = list_in(container, "volumeMounts");
+  if (std::ranges::any_of(spec["volumes"], is_tmp) && std::ranges::none_of(mounts, is_there))
+    mounts.push_back({{"name", kTmp}, {"mountPath", kTmpFolder}});
 }
 
 // --- The time it has after SIGTERM
@@ -156,6 +169,10 @@ void lock_down_all(json& pod) {
   }
 }
 
+bool is_on_host_network(const json& pod) {
+  return pod["spec"].value("hostNetwork", json()) == true;
+}
+
 bool is_user_known(const json& pod) {
   const json& spec = pod["spec"];
   const json context = spec["containers"][0]["securityContext"];
@@ -168,12 +185,15 @@ void dress(json& pod, const JobForm& form) {
   spec.emplace("automountServiceAccountToken", false);
   spec.emplace("enableServiceLinks", false);
   tell_of_itself(pod);
-  add_volume(pod, "tmp", {{"emptyDir", json::object()}}, "/tmp");
+  add_volume(pod, kTmp, {{"emptyDir", json::object()}}, kTmpFolder);
   set_grace_period(pod);
   // On the host network 8080 is whoever's it is.
-  if (spec.value("hostNetwork", json()) != true) add_probes(pod);
-  for (const char* const list : {"initContainers", "containers"})
-    if (spec.contains(list)) std::ranges::for_each(spec[list], tell_name);
+  if (!is_on_host_network(pod)) add_probes(pod);
+  for (const char* const list : {"initContainers", "containers"}) {
+    if (!spec.contains(list)) continue;
+    std::ranges::for_each(spec[list], tell_name);
+    std::ranges::for_each(spec[list], [&spec](json& helper) { lend_tmp(helper, spec); });
+  }
   lock_down_all(pod);
 }
 
@@ -181,6 +201,9 @@ void dress(json& pod, const JobForm& form) {
 
 void dress_pods(JobForm& form) {
   for (PodForm& pods : form.pods) dress(pods.pod, form);
+  if (is_on_host_network(form.pods.front().pod))
+    form.remarks.emplace_back(
+        "on the host network the pods have no probes: their ports are those of the machine");
   if (!is_user_known(form.pods.front().pod))
     form.remarks.emplace_back(
         "the pods do not run as root, and their root filesystem is read-only: the image needs a "

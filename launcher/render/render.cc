@@ -47,6 +47,11 @@ Result<JobForm> form_of(const RenderRequest& request, const Files& files) {
 Status check_form(JobForm& form, JobKind kind) {
   std::erase_if(form.pods, [](const PodForm& pods) { return pods.pods == 0; });
   if (form.pods.empty()) return wrong("--workers: 0, and there is no master: the job has no pod");
+  if (!form.launcher_has_ranks && form.pods.size() == 1) {
+    if (!form.runs)
+      return wrong("--workers: 0, and the launcher has no ranks: the job has no rank");
+    form.launcher_has_ranks = true;  // each run is a job of one node
+  }
   for (PodForm& pods : form.pods) MUSTER_RETURN_IF_ERROR(check_pod(pods));
   if (!form.metrics.is_null() && kind != JobKind::kPytorchJob)
     form.remarks.emplace_back("metrics: only a PyTorchJob is scaled by them (--to pytorchjob)");

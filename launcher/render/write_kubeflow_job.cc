@@ -16,7 +16,6 @@ using nlohmann::json;
 
 // The operator mounts its key for root alone at /root/.ssh, and for everybody elsewhere.
 constexpr std::string_view kKeyFolder = "/etc/mpi-ssh";
-constexpr const char* kDevices[] = {"nvidia.com/gpu", "amd.com/gpu"};
 
 json run_policy(const JobForm& form) {
   json policy = {{"backoffLimit", form.backoff_limit.value_or(kBackoffLimit)},
@@ -45,14 +44,18 @@ Documents companions_of(JobForm& form) {
   return documents;
 }
 
-// One that only starts the ranks of others: it needs none of their devices.
+// One that only starts the ranks of others: it needs none of their devices, whose names have a
+// domain in front ("nvidia.com/gpu", "rdma/hca").
 PodForm launcher_for(const PodForm& workers) {
   PodForm launcher{"launcher", 1, workers.pod};
   json& container = container_of(launcher.pod);
-  for (const char* const list : {"limits", "requests"})
-    for (const char* const device : kDevices)
-      if (container.contains("resources") && container["resources"].contains(list))
-        container["resources"][list].erase(device);
+  for (const char* const list : {"limits", "requests"}) {
+    if (!container.contains("resources") || !container["resources"].contains(list)) continue;
+    json kept = json::object();
+    for (const auto& [name, amount] : container["resources"][list].items())
+      if (name.find('/') == std::string::npos) kept[name] = amount;
+    container["resources"][list] = std::move(kept);
+  }
   return launcher;
 }
 

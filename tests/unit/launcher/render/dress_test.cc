@@ -85,6 +85,8 @@ TEST(Dress, HelpersAreLockedDownToo) {
   EXPECT_EQ(pod["spec"]["initContainers"][0]["securityContext"],
             pod["spec"]["containers"][0]["securityContext"]);
   EXPECT_FALSE(pod["spec"]["initContainers"][0].contains("livenessProbe"));
+  EXPECT_EQ(pod["spec"]["initContainers"][0]["volumeMounts"],
+            json::array({{{"name", "tmp"}, {"mountPath", "/tmp"}}}));
 }
 
 TEST(Dress, WhoReportsAnnotationsKnowsItsName) {
@@ -140,7 +142,9 @@ TEST(Dress, APortOfTheProgramStaysTheProgramsOwn) {
 TEST(Dress, NoProbesWithoutAStatusPort) {
   const json env = json::array({{{"name", "MUSTER_STATUS_PORT"}, {"value", "0"}}});
   EXPECT_FALSE(dressed(with_container({{"env", env}}))["spec"]["containers"][0].contains("ports"));
-  const json host = dressed({{"spec", {{"hostNetwork", true}}}});
+  std::vector<std::string> remarks;
+  const json host = dressed({{"spec", {{"hostNetwork", true}}}}, &remarks);
+  EXPECT_EQ(remarks.size(), 2);
   EXPECT_FALSE(host["spec"]["containers"][0].contains("livenessProbe"));
 }
 

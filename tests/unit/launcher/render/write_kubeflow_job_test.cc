@@ -39,8 +39,8 @@ TEST(WriteMpiJob, TheLauncherIsTheFormsOwn) {
 
 TEST(WriteMpiJob, WorkersAloneGetALauncherWithoutTheirGpus) {
   JobForm form = form_of_workers(2);
-  form.pods[0].pod["spec"]["containers"][0]["resources"]["limits"] = {{"nvidia.com/gpu", 8},
-                                                                      {"cpu", "4"}};
+  form.pods[0].pod["spec"]["containers"][0]["resources"]["limits"] = {
+      {"nvidia.com/gpu", 8}, {"rdma/hca", 1}, {"cpu", "4"}};
   const json spec = spec_of(write_mpi_job(form));
   const auto limits = [&spec](const char* name) {
     return spec["mpiReplicaSpecs"][name]["template"]["spec"]["containers"][0]["resources"]

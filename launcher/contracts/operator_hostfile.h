@@ -3,11 +3,9 @@
 #pragma once
 
 #include "launcher/contracts/contract.h"
+#include "launcher/options/contract_names.h"
 
 namespace muster::launcher {
-
-/// Where both mount it.
-inline constexpr const char* kOperatorHostfile = "/etc/mpi/hostfile";
 
 /// Adds to `contract` what the launcher's pod learns: whose mpirun, where the hostfile is, the
 /// nodes, whether this pod is one of them, and the variables that would lead an mpirun to that

@@ -21,6 +21,20 @@ Field Field::operator[](std::string_view name) const {
   return {found == value_->end() ? nullptr : &*found, std::move(path)};
 }
 
+Field Field::at(std::string_view path) const {
+  Field field = *this;
+  for (const std::string_view part : split(path, '.')) {
+    const size_t bracket = std::min(part.find('['), part.size());
+    field = field[part.substr(0, bracket)];
+    if (bracket == part.size()) continue;
+    const auto index = parse_integer(part.substr(bracket + 1, part.size() - bracket - 2));
+    const auto items = field.items();
+    const bool there = items && index && *index >= 0 && static_cast<size_t>(*index) < items->size();
+    field = there ? (*items)[static_cast<size_t>(*index)] : Field(nullptr, field.path_);
+  }
+  return field;
+}
+
 Result<std::vector<Field>> Field::items() const {
   std::vector<Field> items;
   if (!is_there()) return items;

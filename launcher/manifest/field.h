@@ -22,6 +22,8 @@ class Field {
 
   /// A field of this object; not there too if this is none.
   [[nodiscard]] Field operator[](std::string_view name) const;
+  /// That at `path` from here, as path() writes it: "spec.jobs[0].name".
+  [[nodiscard]] Field at(std::string_view path) const;
   /// The items of this list; empty if it is not there. Error: it is something else.
   [[nodiscard]] Result<std::vector<Field>> items() const;
 

@@ -74,31 +74,49 @@ void add_nodes(Workload& workload) {
         {flag::kNnodes, std::to_string(node_count(workload)), workload.nodes_path});
 }
 
+// Null: it is none that is known.
+Result<const Kind*> kind_of(const Field& document) {
+  const auto kind = document["kind"].text();
+  const auto version = document["apiVersion"].text();
+  if (!kind || !version) return Error(kind ? version.error() : kind.error());
+  const auto* const known = std::ranges::find_if(kKinds, [&](const Kind& row) {
+    return *kind == row.kind && version->value_or("").starts_with(row.group);
+  });
+  return known == std::end(kKinds) ? nullptr : known;
+}
+
 }  // namespace
+
+Result<const nlohmann::json*> find_workload(std::span<const nlohmann::json> documents) {
+  for (const nlohmann::json& document : documents) {
+    const auto kind = kind_of(Field(&document, ""));
+    if (!kind) return Error(kind.error());
+    if (*kind != nullptr) return &document;
+  }
+  return Error{Code::kUsage, 0, "kind: there must be one of " + names_of_kinds()};
+}
+
+Result<Workload> workload_of(const nlohmann::json& value) {
+  const Field document(&value, "");
+  const auto kind = kind_of(document);
+  if (!kind) return Error(kind.error());
+  Workload workload;
+  const auto name = document["metadata"]["name"].text();
+  if (!name) return Error(name.error());
+  workload.name = name->value_or("");
+  MUSTER_RETURN_IF_ERROR((*kind)->read(document, workload));
+  settle_mpi(workload);
+  MUSTER_RETURN_IF_ERROR(check_nodes(workload));
+  add_nodes(workload);
+  return workload;
+}
 
 Result<Workload> read_workload(const std::string& text) {
   const auto documents = read_yaml(text);
   if (!documents) return Error(documents.error());
-  for (const nlohmann::json& value : *documents) {
-    const Field document(&value, "");
-    const auto kind = document["kind"].text();
-    const auto version = document["apiVersion"].text();
-    if (!kind || !version) return Error(kind ? version.error() : kind.error());
-    for (const Kind& known : kKinds) {
-      const bool is_it = *kind == known.kind && version->value_or("").starts_with(known.group);
-      if (!is_it) continue;
-      Workload workload;
-      const auto name = document["metadata"]["name"].text();
-      if (!name) return Error(name.error());
-      workload.name = name->value_or("");
-      MUSTER_RETURN_IF_ERROR(known.read(document, workload));
-      settle_mpi(workload);
-      MUSTER_RETURN_IF_ERROR(check_nodes(workload));
-      add_nodes(workload);
-      return workload;
-    }
-  }
-  return Error{Code::kUsage, 0, "kind: there must be one of " + names_of_kinds()};
+  const auto document = find_workload(*documents);
+  if (!document) return Error(document.error());
+  return workload_of(**document);
 }
 
 const ManifestValue* find_value(const Workload& workload, Flag flag) {

@@ -2,6 +2,8 @@
 // kinds; `muster local -f` runs it.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,7 +23,7 @@ struct ManifestValue {
 /// Pods that are alike.
 struct Replica {
   std::string name;  ///< "worker"
-  std::string path;  ///< of its pod's template
+  std::string path;  ///< of its container
   int pods = 1;
   std::vector<std::string> words = {};  ///< command and arguments; empty = the image's own
   std::vector<std::pair<std::string, std::string>> environment = {};  ///< those with a value
@@ -42,6 +44,10 @@ struct Workload {
 /// The workload of a file's text: the first document of a kind that is known. kUsage: there is
 /// none, or something in it is wrong, by its path and value. kLimit: too large.
 Result<Workload> read_workload(const std::string& text);
+
+/// The same in two steps, for whoever needs the document itself.
+Result<const nlohmann::json*> find_workload(std::span<const nlohmann::json> documents);
+Result<Workload> workload_of(const nlohmann::json& document);
 
 /// Its value for `flag`; null = it says nothing of it.
 [[nodiscard]] const ManifestValue* find_value(const Workload& workload, Flag flag);

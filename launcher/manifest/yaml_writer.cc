@@ -75,8 +75,10 @@ void emit(YAML::Emitter& out, const json& value) {
         << (value.is_array() ? YAML::EndSeq : YAML::EndMap);
   } else if (value.is_string()) {
     emit_text(out, value.get<std::string>());
+  } else if (value.is_null()) {
+    out << YAML::LowerNull << YAML::Null;
   } else {
-    out << dump_json(value);  // numbers, booleans and null are the same in both
+    out << dump_json(value);  // numbers and booleans are the same in both
   }
 }
 

@@ -16,4 +16,7 @@ inline constexpr std::array<std::string_view, 13> kContractNames = {
     kAutoContract, kNoContract, "mpi-operator", "trainer",   "training-operator", "jobset", "lws",
     "volcano",     "slurm",     "indexed-job",  "sagemaker", "determined",        "dlrover"};
 
+/// Where the mpi-operator and Trainer mount the hostfile of the launcher.
+inline constexpr const char* kOperatorHostfile = "/etc/mpi/hostfile";
+
 }  // namespace muster::launcher

@@ -80,10 +80,7 @@ void set_job(const RenderRequest& request, JobForm& form) {
   form.framework = flags.framework;
   for (const auto& [key, value] : flags.labels) form.labels[key] = value;
   for (const auto& [key, value] : flags.annotations) form.annotations[key] = value;
-  if (!request.project.empty()) {
-    form.name_space = "runai-" + request.project;
-    form.labels[kProjectLabel] = request.project;
-  }
+  enter_project(form, request.project);
   form.backoff_limit = flags.backoff_limit;
   if (flags.interactive) {
     form.backoff_limit = 0;

@@ -20,6 +20,8 @@ struct PodForm {
   std::string role;  ///< "launcher", "master", "worker"; a word of a host name
   int pods = 1;
   nlohmann::json pod;  ///< PodTemplateSpec; the container that trains is the first
+  /// Of the Job of these pods, where the kind has one for each; none: it follows from the form's.
+  std::optional<int> backoff_limit = {};
 };
 
 /// Independent runs of one command, each a job of one node.
@@ -40,6 +42,7 @@ struct JobForm {
   std::string nodes = {};                 ///< "4", "2:8"; of the pods with ranks
   std::string workers = {};               ///< of a node: as --nproc-per-node; "" = not said
   std::string mpi = {};                   ///< "OpenMPI", "Intel", "MPICH"; "" = not said
+  std::string ssh_path = {};              ///< where MPI's keys are mounted; "" = not said
   std::optional<Runs> runs = {};          ///< none: all pods are one job
   std::optional<int> max_restarts = {};   ///< by Muster, within the pods
   std::optional<int> backoff_limit = {};  ///< by the controller

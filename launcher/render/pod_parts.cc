@@ -19,6 +19,12 @@ auto find_named(json& list, const char* key, std::string_view value) {
 
 }  // namespace
 
+void enter_project(JobForm& form, const std::string& project) {
+  if (project.empty()) return;
+  form.name_space = "runai-" + project;
+  form.labels[kProjectLabel] = project;
+}
+
 json& container_of(json& pod) { return pod["spec"]["containers"][0]; }
 
 void set_variable(json& container, std::string_view name, std::string_view value) {

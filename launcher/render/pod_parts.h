@@ -14,6 +14,8 @@ inline constexpr std::string_view kInstanceLabel = "app.kubernetes.io/instance";
 
 /// Every document of a job in a project has this label, with the project's name.
 inline constexpr std::string_view kProjectLabel = "project";
+/// The job's namespace and label become those of `project`; "" = none.
+void enter_project(JobForm& form, const std::string& project);
 
 /// Of a pod's template: the container that trains.
 nlohmann::json& container_of(nlohmann::json& pod);

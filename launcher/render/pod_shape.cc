@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "launcher/options/choice.h"
 
@@ -86,7 +87,8 @@ bool is_of(const json& value, Type type) {
 Status check(const json& value, std::string_view rest, Type type, const std::string& path) {
   if (rest.empty()) {
     if (is_of(value, type)) return {};
-    return wrong(path + ": '" + one_line(value.dump()) + "' must be " + std::string(name_of(type)));
+    return wrong(path + ": '" + one_line(dump_json(value)) + "' must be " +
+                 std::string(name_of(type)));
   }
   const size_t dot = rest.find('.');
   const std::string word(rest.substr(0, dot));

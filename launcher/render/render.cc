@@ -7,7 +7,9 @@
 #include "launcher/options/choice.h"
 #include "launcher/render/dress.h"
 #include "launcher/render/form_of_flags.h"
+#include "launcher/render/form_of_manifest.h"
 #include "launcher/render/names.h"
+#include "launcher/render/pod_parts.h"
 #include "launcher/render/pod_shape.h"
 
 namespace muster::launcher {
@@ -30,6 +32,17 @@ JobKind kind_of(const RenderRequest& request, const JobForm& form) {
   return form.framework == "mpi" ? JobKind::kMpiJob : JobKind::kJobSet;
 }
 
+Result<JobForm> form_of(const RenderRequest& request, const Files& files) {
+  if (request.file.empty()) return form_of_flags(request);
+  const auto text = files.read(request.file);
+  if (!text) return Error(text.error());
+  auto form = form_of_manifest(*text, request.name);
+  if (!form) return std::move(form).error().with_context(request.file);
+  enter_project(*form, request.project);
+  add_addresses(*form, kind_of(request, *form));
+  return form;
+}
+
 // Of whatever kind. Pods that nobody wants are left out.
 Status check_form(JobForm& form, JobKind kind) {
   std::erase_if(form.pods, [](const PodForm& pods) { return pods.pods == 0; });
@@ -47,8 +60,8 @@ Status check_form(JobForm& form, JobKind kind) {
 
 }  // namespace
 
-Result<Rendered> render(const RenderRequest& request, const Files&) {
-  auto form = form_of_flags(request);
+Result<Rendered> render(const RenderRequest& request, const Files& files) {
+  auto form = form_of(request, files);
   if (!form) return std::move(form).error();
   const JobKind kind = kind_of(request, *form);
   MUSTER_RETURN_IF_ERROR(check_form(*form, kind));

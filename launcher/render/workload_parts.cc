@@ -54,7 +54,7 @@ bool starts_in_place(const PodForm& pods) {
 
 json replicated_job(PodForm& pods, int backoff_limit) {
   // What fails starts the whole set again, so that the pods of one attempt are of one age.
-  const int in_job = starts_in_place(pods) ? backoff_limit : 0;
+  const int in_job = pods.backoff_limit.value_or(starts_in_place(pods) ? backoff_limit : 0);
   return {{"name", pods.role}, {"replicas", 1}, {"template", {{"spec", job_spec(pods, in_job)}}}};
 }
 

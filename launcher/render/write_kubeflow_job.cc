@@ -111,7 +111,7 @@ Result<Documents> write_mpi_job(JobForm& form) {
   const std::string workers = policy["backoffLimit"] == 0 ? "Never" : "OnFailure";
   job["spec"] = {{"slotsPerWorker", workers_as_number(form)},
                  {"runLauncherAsWorker", form.launcher_has_ranks},
-                 {"sshAuthMountPath", kKeyFolder},
+                 {"sshAuthMountPath", form.ssh_path.empty() ? kKeyFolder : form.ssh_path},
                  {"runPolicy", std::move(policy)}};
   if (!form.mpi.empty()) job["spec"]["mpiImplementation"] = form.mpi;
   job["spec"]["mpiReplicaSpecs"] = {{"Launcher", replica_spec(form.pods.front(), "Never")},

@@ -12,8 +12,8 @@ namespace {
 
 using testing::FakeFiles;
 
-RenderRequest request_of(std::vector<std::string> flags, const std::string& name = "bert") {
-  flags.insert(flags.end(), {"--name", name, "--image", "bert:1", "--", "train.py"});
+RenderRequest request_of(std::vector<std::string> flags) {
+  flags.insert(flags.end(), {"--name", "bert", "--image", "bert:1", "--", "train.py"});
   const auto request = parse_render_flags(flags);
   EXPECT_TRUE(request) << request.error().text;
   return request.value_or(RenderRequest());
@@ -43,9 +43,40 @@ TEST(Render, TheKindFollowsFromTheFramework) {
 }
 
 TEST(Render, NamesAreChecked) {
-  const auto rendered = render(request_of({}, "Bert"), FakeFiles());
+  RenderRequest request = request_of({});
+  request.name = "Bert";  // a manifest's own
+  const auto rendered = render(request, FakeFiles());
   ASSERT_FALSE(rendered);
   EXPECT_EQ(rendered.error().code, Code::kUsage);
+}
+
+TEST(Render, AManifestIsNamedAndHasAProject) {
+  FakeFiles files;
+  files.add_file("/job.yaml",
+                 "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a, namespace: other}\nspec: "
+                 "{template: {spec: {containers: [{name: c, image: i, command: [x, "
+                 "'$MASTER_ADDR']}]}}}");
+  const auto request = parse_render_flags(
+      std::vector<std::string>{"-f", "/job.yaml", "--name", "bert", "--project", "nlp"});
+  ASSERT_TRUE(request) << request.error().text;
+  const auto rendered = render(*request, files);
+  ASSERT_TRUE(rendered) << rendered.error().text;
+  const nlohmann::json job = rendered->documents.back();
+  EXPECT_EQ(job["metadata"]["name"], "bert");
+  EXPECT_EQ(job["metadata"]["namespace"], "runai-nlp");
+  const nlohmann::json pod =
+      job["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"];
+  const nlohmann::json address = {{"name", "MASTER_ADDR"}, {"value", "bert-worker-0-0.bert"}};
+  EXPECT_EQ(pod["containers"][0]["env"][0], address);
+  EXPECT_EQ(render(RenderRequest{.file = "/none"}, files).error().code, Code::kOs);
+}
+
+TEST(Render, WrongInAManifestIsToldWithItsFile) {
+  FakeFiles files;
+  files.add_file("/job.yaml", "kind: ConfigMap");
+  const auto rendered = render(RenderRequest{.file = "/job.yaml"}, files);
+  ASSERT_FALSE(rendered);
+  EXPECT_EQ(rendered.error().text.substr(0, 16), "/job.yaml: kind:");
 }
 
 }  // namespace

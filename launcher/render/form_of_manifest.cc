@@ -1,0 +1,339 @@
+#include "launcher/render/form_of_manifest.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include "base/text.h"
+#include "launcher/manifest/field.h"
+#include "launcher/manifest/workload.h"
+#include "launcher/manifest/yaml_reader.h"
+#include "launcher/options/choice.h"
+#include "launcher/render/manifest_pod.h"
+#include "launcher/render/pod_parts.h"
+
+namespace muster::launcher {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr int kMost = std::numeric_limits<int>::max();
+constexpr std::string_view kAddressPort = "29500";
+constexpr const char* kRootsKeys = "/root/.ssh";
+constexpr const char* kMetrics = "ome.io/metrics-enabled";
+
+// Fields besides pods that the form holds, or that follow from what it holds: a set's network.
+constexpr std::string_view kHeld[] = {"numNodes",
+                                      "numProcPerNode",
+                                      "minNodes",
+                                      "maxNodes",
+                                      "maxRestarts",
+                                      "metrics",
+                                      "mpiImplementation",
+                                      "sshAuthMountPath",
+                                      "runLauncherAsNode",
+                                      "minMember",
+                                      "queue",
+                                      "priorityClassName",
+                                      "replicas",
+                                      "parallelism",
+                                      "env",
+                                      "completions",
+                                      "completionMode",
+                                      "backoffLimit",
+                                      "replicatedJob",
+                                      "network",
+                                      "ttlSecondsAfterFinished",
+                                      "restartPolicy",
+                                      "minReplicas",
+                                      "maxReplicas",
+                                      "nprocPerNode",
+                                      "slotsPerWorker",
+                                      "runLauncherAsWorker",
+                                      "rdzvBackend",
+                                      "resourcesPerNode",
+                                      "scheduleTimeoutSeconds",
+                                      "image",
+                                      "command",
+                                      "args"};
+
+bool is_held(const std::string& path, const std::string& key) {
+  const bool is_item = path.ends_with(']');  // of replicatedJobs
+  return (is_item && key == "name") || std::ranges::find(kHeld, key) != std::end(kHeld);
+}
+
+/// What of a manifest has no place: the paths of fields in which nothing is held.
+struct Leftovers {
+  std::vector<std::string> whole;  ///< these have one, whatever is in them
+  std::vector<std::string> paths = {};
+
+  /// True: something in `value` is held.
+  bool look_at(const json& value, const std::string& path);
+};
+
+bool Leftovers::look_at(const json& value, const std::string& path) {
+  if (value.is_null() || std::ranges::find(whole, path) != whole.end()) return true;
+  const size_t before = paths.size();
+  bool any = false;
+  size_t index = 0;
+  const json none = json::object();
+  for (const auto& [key, item] : (value.is_structured() ? value : none).items()) {
+    const std::string place = value.is_array() ? "[" + std::to_string(index++) + "]" : "." + key;
+    any |= (value.is_object() && is_held(path, key)) || look_at(item, path + place);
+  }
+  if (any) return true;
+  paths.resize(before);
+  paths.push_back(path);
+  return false;
+}
+
+// Of those fields that are there the first; none: no such number.
+Result<std::optional<int>> first_number(const Field& document,
+                                        std::initializer_list<const char*> paths) {
+  for (const char* const path : paths) {
+    auto number = document.at(path).number(0, kMost);
+    if (!number || *number) return number;
+  }
+  return std::optional<int>();
+}
+
+Status add_texts(const Field& map, json& texts) {
+  if (!map.is_there()) return {};
+  if (!map.value().is_object()) return map.wrong("a map");
+  for (const auto& [key, value] : map.value().items()) {
+    const auto text = map[key].text();
+    if (!text) return Error(text.error());
+    if (*text) texts[key] = **text;
+  }
+  return {};
+}
+
+Status read_metadata(const Field& document, JobForm& form) {
+  const auto name_space = document["metadata"]["namespace"].text();
+  if (!name_space) return Error(name_space.error());
+  form.name_space = name_space->value_or("");
+  for (const char* const place : {"metadata", "spec.template.metadata", "spec"}) {
+    // A TrainJob has both in its spec. A Job's template is that of its pods.
+    if (document["kind"].text().value() == "Job" && place != std::string_view("metadata")) continue;
+    const Field metadata = document.at(place);
+    MUSTER_RETURN_IF_ERROR(add_texts(metadata["labels"], form.labels));
+    MUSTER_RETURN_IF_ERROR(add_texts(metadata["annotations"], form.annotations));
+  }
+  return {};
+}
+
+Status read_gang(const Field& policy, JobForm& form) {
+  const Field gang = policy["coscheduling"];
+  const Field volcano = policy["volcano"];
+  const auto timeout = gang["scheduleTimeoutSeconds"].number(1, kMost);
+  const auto members = volcano["minMember"].number(1, kMost);
+  const auto queue = volcano["queue"].text();
+  const auto priority = volcano["priorityClassName"].text();
+  for (const auto* number : {&timeout, &members})
+    if (!*number) return Error(number->error());
+  for (const auto* text : {&queue, &priority})
+    if (!*text) return Error(text->error());
+  if (gang.is_there()) form.gang["coscheduling"] = json::object();
+  if (*timeout) form.gang["coscheduling"]["scheduleTimeoutSeconds"] = **timeout;
+  if (volcano.is_there()) form.gang["volcano"] = json::object();
+  if (*members) form.gang["volcano"]["minMember"] = **members;
+  if (*queue) form.gang["volcano"]["queue"] = **queue;
+  if (*priority) form.gang["volcano"]["priorityClassName"] = **priority;
+  return {};
+}
+
+// As the field says it: "auto" is the pods' business. Of MPI the number, because an operator writes
+// it into a hostfile.
+std::string workers_of(const Field& document, const Workload& workload) {
+  const ManifestValue* const value = find_value(workload, flag::kNprocPerNode);
+  if (value == nullptr) return "";
+  if (is_of_mpi(workload) && parse_integer(value->text)) return value->text;
+  return document.at(value->path).text().value_or(std::nullopt).value_or("");
+}
+
+Status read_policies(const Field& document, const Workload& workload, JobForm& form) {
+  MUSTER_RETURN_IF_ERROR(read_gang(document.at("spec.podGroupPolicy"), form));
+  const Field ssh = document.at("spec.mlPolicy.mpi.sshAuthMountPath").is_there()
+                        ? document.at("spec.mlPolicy.mpi.sshAuthMountPath")
+                        : document.at("spec.sshAuthMountPath");
+  const auto folder = ssh.text();
+  if (!folder) return Error(folder.error());
+  form.ssh_path = folder->value_or("");
+  if (const ManifestValue* const mpi = find_value(workload, flag::kMpi))
+    form.mpi = document.at(mpi->path).text()->value_or("");
+  for (const char* const path :
+       {"spec.mlPolicy.torch.elasticPolicy.metrics", "spec.elasticPolicy.metrics"}) {
+    const auto metrics = document.at(path).items();
+    if (!metrics) return Error(metrics.error());
+    if (!metrics->empty()) form.metrics = document.at(path).value();
+  }
+  return {};
+}
+
+// Those by Muster are within each attempt of the controller, so that their numbers multiply.
+Status read_restarts(const Field& document, const Workload& workload, JobForm& form) {
+  const auto limit = first_number(
+      document, {"spec.template.spec.failurePolicy.maxRestarts", "spec.failurePolicy.maxRestarts",
+                 "spec.backoffLimit", "spec.runPolicy.backoffLimit"});
+  const auto seconds = first_number(
+      document, {"spec.template.spec.ttlSecondsAfterFinished", "spec.ttlSecondsAfterFinished",
+                 "spec.runPolicy.ttlSecondsAfterFinished"});
+  if (!limit || !seconds) return Error(limit ? seconds.error() : limit.error());
+  form.backoff_limit = *limit;
+  form.ttl_seconds = *seconds;
+  const ManifestValue* const own = find_value(workload, flag::kMaxRestarts);
+  if (own == nullptr) return {};
+  form.max_restarts = static_cast<int>(parse_integer(own->text).value_or(0));
+  // A TrainingRuntime's number is meant for both.
+  const bool is_runtime = own->path.starts_with("spec.mlPolicy");
+  if (is_runtime && !form.backoff_limit) form.backoff_limit = form.max_restarts;
+  if (form.backoff_limit) {
+    const int64_t attempts = (int64_t{*form.max_restarts} + 1) * (int64_t{*form.backoff_limit} + 1);
+    form.remarks.push_back(own->path + ": " + own->text + " restarts by Muster in each of " +
+                           std::to_string(*form.backoff_limit + int64_t{1}) +
+                           " attempts of the controller are " + std::to_string(attempts) +
+                           " attempts in all");
+  }
+  return {};
+}
+
+// The Job, or the replica of an operator, in which the pod's template stands.
+Status read_holder(const Field& document, const Replica& replica, PodForm& pods) {
+  const std::string path = pod_path(replica);
+  if (path.empty()) return {};
+  const Field holder = document.at(path.substr(0, path.rfind(".template")));
+  const auto limit = holder["backoffLimit"].number(0, kMost);
+  const auto policy = holder["restartPolicy"].text();
+  if (!limit || !policy) return Error(limit ? policy.error() : limit.error());
+  pods.backoff_limit = *limit;
+  if (*policy && **policy != "ExitCode") pods.pod["spec"]["restartPolicy"] = **policy;
+  return {};
+}
+
+Status add_pods(const Field& document, const Workload& workload, JobForm& form) {
+  for (const Replica& replica : workload.replicas) {
+    auto pod = read_pod_template(document, replica);
+    if (!pod) return std::move(pod).error();
+    const bool is_job = document["kind"].text().value() == "Job";
+    PodForm pods{is_job ? "worker" : replica.name, replica.pods, *std::move(pod)};
+    MUSTER_RETURN_IF_ERROR(read_holder(document, replica, pods));
+    form.pods.push_back(std::move(pods));
+  }
+  const bool is_mpi = is_of_mpi(workload);
+  for (PodForm& pods : form.pods) {
+    json& container = container_of(pods.pod);
+    const json& launcher = container_of(form.pods.front().pod);
+    if (is_mpi && &container != &launcher && only_serves(container)) {
+      serve_by_muster(container, launcher);  // whose command is Muster's already
+      continue;
+    }
+    std::string remark = put_muster_first(container, form.nodes);
+    if (!remark.empty()) form.remarks.push_back(std::move(remark));
+  }
+  return {};
+}
+
+void add_metrics(JobForm& form) {
+  for (PodForm& pods : form.pods) {
+    const json metadata = pods.pod.value("metadata", json::object());
+    const json own = metadata.value("annotations", json::object());
+    if (form.annotations.value(kMetrics, own.value(kMetrics, "")) == "true")
+      publish_metrics(pods.pod);
+  }
+}
+
+bool is_root(const PodForm& pods) {
+  for (const char* const place : {"spec.containers[0].securityContext", "spec.securityContext"}) {
+    const Field user = Field(&pods.pod, "").at(place)["runAsUser"];
+    if (user.is_there()) return user.value() == 0;
+  }
+  return false;
+}
+
+// An operator mounts its keys there for root alone, and for everybody elsewhere.
+void leave_roots_folder(JobForm& form) {
+  if (form.ssh_path != kRootsKeys || std::ranges::all_of(form.pods, is_root)) return;
+  form.ssh_path.clear();
+  form.remarks.push_back(std::string("sshAuthMountPath: ") + kRootsKeys +
+                         " is for root alone, and the pods are not root's: the keys are mounted "
+                         "elsewhere, where Muster finds them");
+}
+
+void tell_left(const Field& document, const Workload& workload, JobForm& form) {
+  Leftovers left{{"spec.template.metadata", "spec.labels", "spec.annotations"}};
+  for (const Replica& replica : workload.replicas) left.whole.push_back(pod_path(replica));
+  (void)left.look_at(document["spec"].value(), "spec");  // there are pods in it
+  if (!left.paths.empty())
+    form.remarks.push_back("left out, for it has no place: " + join(left.paths, ", "));
+}
+
+// Of the first pod with ranks, as a job of that kind calls it.
+std::string first_host(const JobForm& form, JobKind kind) {
+  const PodForm& first = first_ranks(form);
+  switch (kind) {
+    case JobKind::kJob:
+      return form.name + "-0." + form.name;
+    case JobKind::kMpiJob:
+      return form.name + (first.role == "launcher" ? "-launcher." : "-worker-0.") + form.name;
+    case JobKind::kPytorchJob:
+      return form.name + (form.pods.size() > 1 ? "-master-0" : "-worker-0");
+    case JobKind::kTrainJob:
+      return form.name + "-node-0-0." + form.name;
+    case JobKind::kJobSet:
+      break;
+  }
+  return form.name + "-" + first.role + "-0-0." + form.name;
+}
+
+bool names(const json& container, const std::string& variable) {
+  const json words = container.value("args", json::array());
+  return !has_variable(container, variable) &&
+         std::ranges::any_of(words, [&variable](const json& word) {
+           return word.is_string() &&
+                  word.get<std::string>().find("$(" + variable + ")") != std::string::npos;
+         });
+}
+
+}  // namespace
+
+Result<JobForm> form_of_manifest(const std::string& text, const std::string& name) {
+  const auto documents = read_yaml(text);
+  if (!documents) return Error(documents.error());
+  const auto found = find_workload(*documents);
+  if (!found) return Error(found.error());
+  const auto workload = workload_of(**found);
+  if (!workload) return Error(workload.error());
+  const Field document(*found, "");
+  JobForm form;
+  form.name = name.empty() ? workload->name : name;
+  if (form.name.empty()) return document["metadata"]["name"].wrong("a name; or give --name");
+  if (documents->size() > 1)
+    form.remarks.push_back("of " + std::to_string(documents->size()) +
+                           " documents only the first that is a job is written");
+  if (const ManifestValue* const framework = find_value(*workload, flag::kFramework))
+    form.framework = framework->text;
+  form.launcher_has_ranks = !workload->has_launcher;
+  form.nodes = find_value(*workload, flag::kNnodes)->text;  // each has one
+  form.workers = workers_of(document, *workload);
+  MUSTER_RETURN_IF_ERROR(read_metadata(document, form));
+  MUSTER_RETURN_IF_ERROR(read_policies(document, *workload, form));
+  MUSTER_RETURN_IF_ERROR(read_restarts(document, *workload, form));
+  MUSTER_RETURN_IF_ERROR(add_pods(document, *workload, form));
+  add_metrics(form);
+  leave_roots_folder(form);
+  tell_left(document, *workload, form);
+  return form;
+}
+
+void add_addresses(JobForm& form, JobKind kind) {
+  for (PodForm& pods : form.pods) {
+    json& container = container_of(pods.pod);
+    if (names(container, "MASTER_ADDR"))
+      set_variable(container, "MASTER_ADDR", first_host(form, kind));
+    if (names(container, "MASTER_PORT")) set_variable(container, "MASTER_PORT", kAddressPort);
+  }
+}
+
+}  // namespace muster::launcher

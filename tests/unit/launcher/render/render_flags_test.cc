@@ -26,8 +26,8 @@ std::string error_of(Words words) {
 }
 
 TEST(RenderFlags, AFlagAndItsValueAreWrittenInEachOfTheUsualWays) {
-  for (const Words& words : {Words{"--image", "a=b"}, {"--image=a=b"}, {"-i", "a=b"}, {"-ia=b"},
-                             {"-i=a=b"}}) {
+  for (const Words& words :
+       {Words{"--image", "a=b"}, {"--image=a=b"}, {"-i", "a=b"}, {"-ia=b"}, {"-i=a=b"}}) {
     const auto request = parse_render_flags(words);
     ASSERT_TRUE(request) << request.error().text;
     EXPECT_EQ(request->container.image, "a=b") << words.front();

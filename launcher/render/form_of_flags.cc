@@ -37,18 +37,28 @@ void add_pods(JobForm& form, std::string role, int pods, const RenderRequest& re
   form.pods.push_back({std::move(role), pods, std::move(pod)});
 }
 
-// The pods of a Job and of a TrainJob are alike: a master as the workers is one of them.
+// The pods of a Job and of a TrainJob are alike: a master as the workers is one of them. So it is
+// with a JobSet, unless somebody means the first pod alone.
+bool are_alike(const RenderRequest& request) {
+  if (request.to == JobKind::kJob || request.to == JobKind::kTrainJob) return true;
+  const ContainerFlags& container = request.container;
+  const bool has_terminal = container.attach || container.standard_input.value_or(false) ||
+                            container.terminal.value_or(false);
+  const bool has_door = !request.doors.node_ports.empty() || !request.doors.urls.empty();
+  const bool is_different = request.size.master == MasterSetup::kDifferent;
+  return request.to != JobKind::kPytorchJob && !has_terminal && !has_door && !is_different;
+}
+
 void set_pods(const RenderRequest& request, JobForm& form) {
   const SizeFlags& size = request.size;
   const bool is_mpi = is_of_mpi(request);
-  const bool alike = form.runs || request.to == JobKind::kJob || request.to == JobKind::kTrainJob;
   int workers = size.processes.value_or(size.workers.value_or(is_mpi || size.no_master ? 1 : 0));
   form.launcher_has_ranks = !is_mpi || size.no_master;
   if (form.runs) {
     workers = 1;
   } else if (is_mpi && !size.no_master) {
     add_pods(form, "launcher", 1, master_of(request));
-  } else if (alike && !size.no_master) {
+  } else if (are_alike(request) && !size.no_master) {
     ++workers;
   } else if (!size.no_master) {
     add_pods(form, "master", 1, master_of(request));

@@ -77,7 +77,7 @@ const std::vector<Place>& job_places() {
       {{"--local-image=false"}, "/C/imagePullPolicy", R"("Always")"},
       {{"--command", "--", "a", "$HOME"}, "/C/command", R"(["muster","run","--","a","$$HOME"])"},
       {{"--command", "--", "a"}, "/C/args", ""},
-      {{"a", "$(B)"}, "/C/args", R"(["a","$$(B)"])"},
+      {{"a", "$(B)"}, "/C/args", R"j(["a","$$(B)"])j"},
       {{"-e", "A=1,2", "--environment", "B=$A"},
        "/C/env",
        R"([{"name":"A","value":"1,2"},{"name":"B","value":"$$A"}])"},

@@ -87,7 +87,7 @@ const std::vector<Place>& job_places() {
        R"([{"name":"A","valueFrom":{"secretKeyRef":{"name":"s","key":"k"}}}])"},
       {{"--working-dir", "/w"}, "/C/workingDir", R"("/w")"},
       {{"--stdin"}, "/C/stdin", "true"},
-      {{"-t"}, "/C/tty", "true"},
+      {{"--tty"}, "/C/tty", "true"},
       {{"--attach"}, "/C/stdin", "true"},
       {{"--attach"}, "/C/tty", "true"},
       {{"--attach", "--workers", "1"}, "/pods/worker/spec/containers/0/tty", ""},

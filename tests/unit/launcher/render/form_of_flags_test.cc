@@ -290,7 +290,7 @@ const std::vector<Place>& placement_places() {
        R"({"runAsUser":1000,"runAsGroup":100,"supplementalGroups":[1,2]})"},
       {{"--uid", "0"}, "/M/spec/securityContext", R"({"runAsUser":0,"runAsNonRoot":false})"},
       {{"--run-as-user=false"}, "/M/spec/securityContext", ""},
-      {{"--run-as-user"}, "/C/env", R"([{"name":"HOME","value":"/home/muster"}])"},
+      {{"--run-as-user"}, "/C/env", R"([{"name":"HOME","value":"/muster-home"}])"},
       {{"--run-as-user", "--create-home-dir=false"}, "/C/env", ""},
       {{"--run-as-user", "-e", "HOME=/h"}, "/C/volumeMounts", ""},
       {{"--create-home-dir"}, "/M/spec/volumes", R"([{"name":"home","emptyDir":{}}])"},

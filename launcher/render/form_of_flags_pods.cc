@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kHome = "/home/muster";
+constexpr const char* kHome = "/muster-home";
 
 json command_of(const RenderRequest& request) {
   json words = json::array();

@@ -137,6 +137,12 @@ TEST(RenderFlags, AWrongValueIsOneLineWithFlagValueAndRange) {
       {{"--master-cpu", "a"}, "--master-cpu"},
       {{"--master-gpu", "1.5"}, "--master-gpu"},
       {{"--master-environment", "=a"}, "--master-environment"},
+  };
+  expect_refused(rows);
+}
+
+TEST(RenderFlags, AWrongResourcePlaceOrDoorIsOneLineToo) {
+  const Wrong rows[] = {
       {{"--cpu", "0.0001"}, "--cpu: '0.0001': must be a number of CPUs from 1m"},
       {{"--cpu-limit", "-1"}, "number of CPUs"},
       {{"--memory", "1GB"}, "--memory: '1GB': must be a quantity"},

@@ -85,7 +85,6 @@ void add_node_ports(const RenderRequest& request, JobForm& form) {
   for (const auto& [port, node_port] : request.doors.node_ports) {
     ports.push_back(port_of(port));
     ports.back()["nodePort"] = node_port;
-    form.tool_ports.push_back(port);
   }
   json service = document(form, "v1", "Service", form.name + "-ports");
   service["spec"] = {
@@ -106,10 +105,7 @@ void add_urls(const RenderRequest& request, JobForm& form) {
   json ingress = document(form, "networking.k8s.io/v1", "Ingress", form.name + "-tools");
   for (const ExternalUrlFlag& url : request.doors.urls) {
     const json port = port_of(url.port);
-    if (std::ranges::find(ports, port) == ports.end()) {
-      ports.push_back(port);
-      form.tool_ports.push_back(url.port);
-    }
+    if (std::ranges::find(ports, port) == ports.end()) ports.push_back(port);
     ingress["spec"]["rules"].push_back(rule_of(form, url));
     if (url.secure) ingress["spec"]["tls"].push_back({{"hosts", json::array({url.host})}});
   }

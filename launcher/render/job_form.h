@@ -51,8 +51,6 @@ struct JobForm {
   nlohmann::json metrics = {};  ///< of autoscaling/v2, for elastic jobs; null = none
   /// Documents that come before the workload: claims, Secrets, Services of tools.
   std::vector<nlohmann::json> beside = {};
-  /// Of the first pods, for whoever is outside the job: a NetworkPolicy lets them through.
-  std::vector<int> tool_ports = {};
   /// Lines for people, about what was decided.
   std::vector<std::string> remarks = {};
 };

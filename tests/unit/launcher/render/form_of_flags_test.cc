@@ -32,7 +32,6 @@ json form_with(Words words) {
                {"nodes", form->nodes},
                {"workers", form->workers},
                {"remarks", form->remarks},
-               {"tool_ports", form->tool_ports},
                {"launcher_has_ranks", form->launcher_has_ranks}};
   if (form->backoff_limit) made["backoff"] = *form->backoff_limit;
   if (form->ttl_seconds) made["ttl"] = *form->ttl_seconds;
@@ -48,7 +47,7 @@ json form_with(Words words) {
 
 struct Place {
   Words words;
-  std::string pointer;   // with M for the master's template, C for its container
+  std::string pointer;   // with M for the first pods' template, C for its container
   const char* expected;  // JSON; "" = nothing is there
 };
 
@@ -58,7 +57,8 @@ void expect_places(std::span<const Place> places) {
     ASSERT_TRUE(form.is_object()) << join(words, " ") << ": " << form;
     std::string path = pointer;
     if (path.starts_with("/C")) path = "/M/spec/containers/0" + path.substr(2);
-    if (path.starts_with("/M")) path = "/pods/master" + path.substr(2);
+    const std::string role = form["pods"].contains("master") ? "master" : "worker";
+    if (path.starts_with("/M")) path = "/pods/" + role + path.substr(2);
     const json::json_pointer at(path);
     const json found = form.contains(at) ? form.at(at) : json();
     EXPECT_EQ(found, *expected == '\0' ? json() : json::parse(expected))
@@ -117,8 +117,12 @@ const std::vector<Place>& job_places() {
 
 const std::vector<Place>& size_places() {
   static const std::vector<Place> places = {
-      {{}, "/sizes", R"({"master":1})"},
-      {{"--workers", "3"}, "/sizes", R"({"master":1,"worker":3})"},
+      {{}, "/sizes", R"({"worker":1})"},
+      {{"--workers", "3"}, "/sizes", R"({"worker":4})"},
+      {{"--workers", "3", "--to", "pytorchjob"}, "/sizes", R"({"master":1,"worker":3})"},
+      {{"--workers", "3", "--tty"}, "/sizes", R"({"master":1,"worker":3})"},
+      {{"--workers", "3", "--node-port", "80:30080"}, "/sizes", R"({"master":1,"worker":3})"},
+      {{"--workers", "3", "--master", "different"}, "/sizes", R"({"master":1,"worker":3})"},
       {{"--workers", "3"}, "/nodes", R"("4")"},
       {{"--workers", "3"},
        "/pods/worker/metadata/labels",
@@ -175,6 +179,9 @@ const std::vector<Place>& resource_places() {
       {{"--gpu-memory", "1G"}, "/M/metadata/annotations", R"({"gpu-memory":"954"})"},
       {{"--gpu-memory", "20M"}, "/M/metadata/annotations", R"({"gpu-memory":"20"})"},
       {{"--gpu-memory", "2Gi"}, "/M/metadata/annotations", R"({"gpu-memory":"2048"})"},
+      {{"--resource", "rdma/hca=2"},
+       "/C/resources",
+       R"({"limits":{"rdma/hca":"2"},"requests":{"rdma/hca":"2"}})"},
       {{"--large-shm"}, "/M/spec/volumes", R"([{"name":"shm","emptyDir":{"medium":"Memory"}}])"},
       {{"--large-shm"}, "/C/volumeMounts", R"([{"name":"shm","mountPath":"/dev/shm"}])"},
   };
@@ -317,7 +324,6 @@ const std::vector<Place>& door_places() {
        R"({"type":"NodePort","selector":{"app.kubernetes.io/instance":"job",
              "app.kubernetes.io/component":"master"},
            "ports":[{"name":"port-8888","port":8888,"targetPort":8888,"nodePort":30000}]})"},
-      {{"--node-port", "8888:30000", "--external-url", "80=http://a"}, "/tool_ports", "[8888,80]"},
       {{"--external-url", "8888=https://a.example/x"},
        "/beside/Ingress/spec",
        R"({"rules":[{"host":"a.example","http":{"paths":[{"path":"/x","pathType":"Prefix",
@@ -383,7 +389,7 @@ TEST(FormOfFlags, PlacementAndRightsHaveTheirPlace) { expect_places(placement_pl
 TEST(FormOfFlags, ToolsAndReportsHaveTheirPlace) { expect_places(door_places()); }
 
 TEST(FormOfFlags, TheCallersUserAndGroupsAreThePods) {
-  const json context = form_with({"--run-as-user"})["pods"]["master"]["spec"]["securityContext"];
+  const json context = form_with({"--run-as-user"})["pods"]["worker"]["spec"]["securityContext"];
   EXPECT_EQ(context["runAsUser"], getuid());
   EXPECT_EQ(context["runAsGroup"], getgid());
   EXPECT_EQ(context.value("supplementalGroups", json::array()).size(),

@@ -20,8 +20,16 @@ Result<std::string> own_binary(const Files& files);
 /// in every pod.
 [[nodiscard]] std::string beside(const std::string& binary, std::string_view name);
 
+/// How others call this binary by another name.
+struct OwnLink {
+  std::string path;
+  /// "/usr/bin/muster rsh": does the same on nodes that have the binary alone. "" = the link is
+  /// beside it, or no verb of that name is there.
+  std::string words = {};
+};
+
 /// The link `name` to `binary`: the one beside it, else a new one in `folder`. kOs.
-Result<std::string> find_or_make_link(const Files& files, const std::string& binary,
-                                      std::string_view name, const TemporaryFolder& folder);
+Result<OwnLink> find_or_make_link(const Files& files, const std::string& binary,
+                                  std::string_view name, const TemporaryFolder& folder);
 
 }  // namespace muster

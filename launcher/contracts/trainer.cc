@@ -51,8 +51,6 @@ std::optional<HostPort> first_node(const PodFacts& pod, const Runtime& runtime) 
 // Those that the pod asked for, which DMLC_NUM_WORKER counts for each node: the device plugin lists
 // them, or makes their devices.
 int granted_gpus(const PodFacts& pod) {
-  // The image's own word, where no device plugin has said another: the pod asked for none.
-  if (text_of(pod, "NVIDIA_VISIBLE_DEVICES") == "all") return 0;
   for (const char* name : {"NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"}) {
     const auto listed = nccl::parse_visible_devices(text_of(pod, name));
     if (!listed.empty()) return static_cast<int>(listed.size());

@@ -15,10 +15,19 @@ using nlohmann::json;
 
 constexpr const char* kHome = "/muster-home";
 
+// `muster run` makes one $ of two, as torchrun does. mpirun's words are handed on as they are.
+std::string for_muster(std::string_view word) {
+  std::string text;
+  for (size_t i = 0; i < word.size(); ++i)
+    text += word.substr(i).starts_with("$$") ? "$$" : std::string(1, word[i]);
+  return text;
+}
+
 json command_of(const RenderRequest& request) {
   json words = json::array();
   if (request.container.replaces_entrypoint) words = {"muster", "run", "--"};
-  for (const std::string& word : request.words) words.push_back(escaped(word));
+  for (const std::string& word : request.words)
+    words.push_back(escaped(is_of_mpi(request) ? word : for_muster(word)));
   return words;
 }
 

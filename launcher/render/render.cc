@@ -11,6 +11,7 @@
 #include "launcher/render/names.h"
 #include "launcher/render/pod_parts.h"
 #include "launcher/render/pod_shape.h"
+#include "launcher/render/workload_parts.h"
 
 namespace muster::launcher {
 
@@ -58,6 +59,19 @@ Status check_form(JobForm& form, JobKind kind) {
   return check_name(form, kind);
 }
 
+// A worker for each GPU, unless one process of that framework uses all of them.
+void settle_workers(JobForm& form) {
+  constexpr std::string_view one_for_all[] = {"tensorflow", "jax", "plain"};
+  const nlohmann::json& container = first_ranks(form).pod["spec"]["containers"][0];
+  const bool has_gpus = resource_limit(container, "nvidia.com/gpu") > 0 ||
+                        resource_limit(container, "amd.com/gpu") > 0;
+  const bool is_said = !form.workers.empty() || has_variable(container, "PET_NPROC_PER_NODE");
+  if (!has_gpus || is_said ||
+      std::ranges::find(one_for_all, form.framework) != std::end(one_for_all))
+    return;
+  form.workers = form.framework == "mpi" ? std::to_string(workers_as_number(form)) : "auto";
+}
+
 }  // namespace
 
 Result<Rendered> render(const RenderRequest& request, const Files& files) {
@@ -65,6 +79,7 @@ Result<Rendered> render(const RenderRequest& request, const Files& files) {
   if (!form) return std::move(form).error();
   const JobKind kind = kind_of(request, *form);
   MUSTER_RETURN_IF_ERROR(check_form(*form, kind));
+  settle_workers(*form);
   dress_pods(*form);
   const auto* const writer = std::ranges::find(kWriters, kind, &Writer::kind);
   auto documents = writer->write(*form);

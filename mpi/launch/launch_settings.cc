@@ -14,6 +14,7 @@ enum class Value {
   kFixed,
   kRemoved,
   kRsh,
+  kRshWords,
   kHostfile,
   kInterface,
   kNetwork,
@@ -85,8 +86,8 @@ constexpr std::string_view kSlurmReason =
     "inherited from Slurm it makes ranks look for Slurm's daemons";
 
 constexpr Row kOpenMpiRows[] = {
-    {"OMPI_MCA_plm_rsh_agent", kRsh, "", kAgentReason, kOld},
-    {"PRTE_MCA_plm_ssh_agent", kRsh, "", kAgentReason, kNew},
+    {"OMPI_MCA_plm_rsh_agent", kRshWords, "", kAgentReason, kOld},
+    {"PRTE_MCA_plm_ssh_agent", kRshWords, "", kAgentReason, kNew},
     {"OMPI_MCA_orte_default_hostfile", kHostfile, "", kHostfileReason, kOld},
     {"PRTE_MCA_prte_default_hostfile", kHostfile, "", kHostfileReason, kNew},
     {"OMPI_MCA_orte_keep_fqdn_hostnames", kFixed, "1", kNamesReason, kOld, kDottedNames},
@@ -176,6 +177,8 @@ std::string value_of(const Row& row, const LaunchFacts& facts) {
       return "";
     case Value::kRsh:
       return facts.rsh_program;
+    case Value::kRshWords:
+      return facts.rsh_words.empty() ? facts.rsh_program : facts.rsh_words;
     case Value::kHostfile:
       return facts.hostfile;
     case Value::kInterface:

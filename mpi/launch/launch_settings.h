@@ -20,6 +20,9 @@ struct LaunchFacts {
   /// Absolute path of a link called muster-rsh, the same on every node. One word: Hydra and Intel
   /// MPI take no more; Open MPI splits at spaces and colons.
   std::string rsh_program;
+  /// The same for Open MPI, whose daemons ask on their own nodes whether it is there, and crash if
+  /// it is not: "/usr/bin/muster rsh". "" = rsh_program, which is there.
+  std::string rsh_words = {};
   std::string hostfile;   ///< absolute path, in the launcher's format
   int hosts = 1;          ///< in the hostfile
   int slots = 0;          ///< of each of them; 0 = they differ

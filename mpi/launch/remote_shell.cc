@@ -27,6 +27,10 @@ std::string_view option_of(std::string_view word) {
   return word;
 }
 
+constexpr std::array<std::string_view, 4> kVariables = {
+    "OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent", "HYDRA_LAUNCHER_EXEC",
+    "I_MPI_HYDRA_BOOTSTRAP_EXEC"};
+
 // Of a parameter in the environment: the settings know one name of each version's.
 bool is_synonym(std::string_view variable) {
   for (const std::string_view prefix : {"OMPI_MCA_", "PRTE_MCA_"}) {
@@ -42,12 +46,11 @@ bool plans(const std::vector<PlannedVariable>& settings, std::string_view name) 
 
 // The value as a user of `setting` would write it, with what takes its place.
 void replace(std::vector<ShellSetting>& found, std::string name, std::string& value,
-             const std::string& rsh_program) {
-  const bool is_ours = value == rsh_program;
-  if (is_ours) return;
+             const std::string& ours) {
+  if (value == ours) return;
   const bool replaced = names_ssh(value);
   found.push_back({std::move(name), value, replaced});
-  if (replaced) value = rsh_program;
+  if (replaced) value = ours;
 }
 
 }  // namespace
@@ -59,15 +62,15 @@ bool names_ssh(std::string_view shell) {
 }
 
 std::vector<ShellSetting> replace_shell_settings(std::vector<PlannedVariable>& settings,
-                                                 const Environment& user,
-                                                 const std::string& rsh_program) {
+                                                 const Environment& user) {
   std::vector<ShellSetting> found;
   for (PlannedVariable& setting : settings) {
     const auto given = user.get(setting.name);
-    if (setting.value != rsh_program || !given || given->empty()) continue;
+    if (!is_one_of(kVariables, setting.name) || !setting.value || !given || given->empty())
+      continue;
     std::string value(*given);
     const size_t before = found.size();
-    replace(found, setting.name, value, rsh_program);
+    replace(found, setting.name, value, *setting.value);
     if (found.size() > before && found.back().replaced) setting.claim = Claim::kOverrides;
   }
   for (const auto& [name, given] : user.variables()) {
@@ -79,7 +82,9 @@ std::vector<ShellSetting> replace_shell_settings(std::vector<PlannedVariable>& s
 }
 
 std::vector<ShellSetting> replace_shell_words(std::vector<std::string>& words,
-                                              const std::string& rsh_program) {
+                                              const std::string& rsh_program,
+                                              const std::string& rsh_words) {
+  const std::string& open_mpis = rsh_words.empty() ? rsh_program : rsh_words;
   std::vector<ShellSetting> found;
   for (size_t i = 1; i < words.size(); ++i) {
     const std::string_view option = option_of(words[i]);
@@ -93,7 +98,7 @@ std::vector<ShellSetting> replace_shell_words(std::vector<std::string>& words,
       replace(found, words[i], words[i + 1], rsh_program);
     } else if (option.ends_with("mca") && i + 2 < words.size() &&
                is_one_of(kParameters, words[i + 1])) {
-      replace(found, words[i] + " " + words[i + 1], words[i + 2], rsh_program);
+      replace(found, words[i] + " " + words[i + 1], words[i + 2], open_mpis);
     }
   }
   return found;

@@ -21,15 +21,16 @@ struct ShellSetting {
   bool replaced = false;  ///< it was ssh; anything else stays
 };
 
-/// Those of `settings` whose value is `rsh_program` override the user's where that is ssh. Other
+/// Those of `settings` that name the remote shell override the user's where that is ssh. Other
 /// names for the same, which would count beside them, are taken away.
 std::vector<ShellSetting> replace_shell_settings(std::vector<PlannedVariable>& settings,
-                                                 const Environment& user,
-                                                 const std::string& rsh_program);
+                                                 const Environment& user);
 
 /// The same in the user's own words for a launcher of any MPI: `--mca plm_rsh_agent WORDS` and its
 /// relatives, Hydra's `-launcher-exec PATH` and `-bootstrap-exec PATH`, also with '='. O(words).
+/// `rsh_words`: what Open MPI is told instead of `rsh_program` (LaunchFacts); "" = the same.
 std::vector<ShellSetting> replace_shell_words(std::vector<std::string>& words,
-                                              const std::string& rsh_program);
+                                              const std::string& rsh_program,
+                                              const std::string& rsh_words = {});
 
 }  // namespace muster::mpi

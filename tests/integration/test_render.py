@@ -1,5 +1,7 @@
 """Manifests of `muster render`: each document holds what the schema and the rules of its kind say (support/kubernetes_rules.py)."""
 import copy
+import os
+import re
 import unittest
 
 import yaml
@@ -18,8 +20,36 @@ FLAGS = {
     "xgboost": ["--framework", "xgboost", "--workers", "2"],
     "tensorflow": ["--framework", "tensorflow", "--workers", "2"],
     "mpi": ["--framework", "mpi", "--workers", "2"],
+    "processes": ["--framework", "mpi", "--processes", "3"],
+    "no master": ["--workers", "2", "--no-master"],
+    "another master": ["--workers", "2", "--master", "different", "--master-cpu", "1", "--master-gpu", "1", "--master-environment", "X=1"],
+    "runs": ["--runs", "4", "--parallelism", "2"],
+    "words": ["--workers", "2", "--project", "vision", "--label", "team=a", "--annotation", "note=b c", "--backoff-limit", "3", "--grace-period", "2m",
+              "--image-pull-policy", "ifNotPresent", "--environment", "A=1,2", "-eB=$x", "--env-secret", "TOKEN=hf:token", "--working-dir", "/app",
+              "--loglevel", "debug", "--report", "webhook=https://c.example/h", "--report", "annotation", "--report-token", "tok:key"],
+    "resources": ["--workers", "2", "--cpu", "4", "--cpu-limit", "8", "--memory", "8Gi", "--memory-limit", "16Gi", "--gpu", "2", "--resource",
+                  "rdma/hca=1", "--large-shm"],
+    "a share": ["--gpu", "0.5", "--local-image", "--interactive"],
+    "memory of a share": ["--gpu-memory", "20M", "--run-as-user"],
+    "volumes": ["--workers", "2", "--pvc", ":10Gi:/scratch", "--pvc", "data:/data:ro", "--volume", "/mnt/a:/a:ro,/mnt/b:/b",
+                "-v", "/exports:/nfs:ro:nfs.example", "--nfs-server", "nfs2.example", "--storage", "class=fast,size=5Gi,access=rwx,path=/fast",
+                "--storage", "size=1Gi,path=/dev/block,mode=block,keep=no", "--config-map", "scripts:/scripts", "--secret", "keys:/keys",
+                "--git-sync", "source=https://git.example/a/b.git,branch=main,username=u,password=p"],
+    "placement": ["--workers", "2", "--node-type", "dgx", "--node-pool", "a,b", "--toleration", "gpu=true:NoSchedule", "--toleration", "spot",
+                  "--topology", "rack=required", "--topology", "zone=preferred", "--priority", "high"],
+    "rights": ["--workers", "2", "--uid", "1000", "--gid", "1000", "--supplemental-groups", "5,6", "--create-home-dir",
+               "--prevent-privilege-escalation", "--host-ipc"],
+    "the host's network": ["--workers", "2", "--host-network"],
+    "tools": ["--workers", "2", "--node-port", "8888:30888", "--external-url", "8888=https://nb.example/x"],
+    "a terminal": ["--stdin", "--tty"],
+    "somebody who watches": ["--attach"],
+    "an end": ["--workers", "2", "--ttl", "1h30m"],
 }
 REFUSED = {(flags, "mpijob") for flags in ("pytorch", "jax", "xgboost", "tensorflow")}
+REFUSED |= {(flags, kind) for flags in ("mpi", "processes") for kind in ("job", "pytorchjob")}
+REFUSED |= {("runs", kind) for kind in KINDS if kind != "job"}
+REFUSED |= {("no master", "mpijob"), ("another master", "job"), ("another master", "trainjob"), ("an end", "trainjob")}
+OUTPUT = {"--file", "--to", "--output", "--help", "--name", "--image", "--job-name-prefix"}
 
 
 class RenderTest(MusterTest):
@@ -30,8 +60,9 @@ class RenderTest(MusterTest):
         self.assertEqual(result.code, 0, result.err)
         return list(yaml.safe_load_all(result.out))
 
-    def workload(self, kind, *flags):
-        return self.render("--to", kind, *flags)[-1]
+    def workload(self, kind, *flags, words=()):
+        program = ("python3", "-c", "import sys; print(ascii(sys.argv[1:]))", *words) if words else ("train.py",)
+        return self.render("--to", kind, *flags, program=program)[-1]
 
 
 class Grid(RenderTest):
@@ -50,7 +81,46 @@ class Grid(RenderTest):
             with self.subTest(flags=title, kind=kind):
                 result = self.run_muster("render", "--name", "bert", "--image", "i", "--to", kind, *FLAGS[title], "--", "train.py")
                 self.assertEqual((result.code, result.out), (64, ""))
-                self.assertRegex(result.err, r"^muster render: --to mpijob: --framework '\w+' is not mpi; --to .* can hold it\n$")
+                self.assertRegex(result.err, r"^muster render: --[^\n]*\n$")
+
+    def test_each_flag_is_in_it(self):
+        rows = re.findall(r"(?m)^  (?:-(.), |    )(--[a-z-]+)", self.run_muster("render", "--help").out)
+        tried = {word.partition("=")[0] for flags in FLAGS.values() for word in flags}
+        self.assertEqual([name for letter, name in rows
+                          if name not in tried | OUTPUT and not any(letter and word.startswith("-" + letter) for word in tried)], [])
+
+
+class Output(RenderTest):
+    FLAGS = ("--image", "i", "--workers", "2", "--command", "--", "train.py")
+
+    def test_a_file_for_each_document(self):
+        folder = os.path.join(self.dir, "new", "manifests")
+        printed = self.render("--workers", "2", "--command", program=("train.py",))
+        self.expect_code(self.run_muster("render", "--name", "bert", "-o", folder, "-i", "registry/bert:1", *self.FLAGS[2:]), 0)
+        names = sorted(os.listdir(folder))
+        self.assertEqual(names, ["01-networkpolicy-bert.yaml", "02-jobset-bert.yaml"])
+        for name, document in zip(names, printed):
+            with open(os.path.join(folder, name)) as file:
+                self.assertEqual(yaml.safe_load(file), document)
+
+    def test_a_folder_that_cannot_be_made(self):
+        result = self.run_muster("render", "--name", "bert", "-o", "/proc/none", *self.FLAGS)
+        self.assertEqual((result.code, result.out), (71, ""))
+        self.assertRegex(result.err, r"^muster render: .*/proc/none.*\n")
+
+    def test_a_prefix_makes_the_same_name_of_the_same_flags(self):
+        first, again = (self.expect_code(self.run_muster("render", "--job-name-prefix", "bert", *self.FLAGS), 0).out for _ in range(2))
+        self.assertEqual(first, again)
+        self.assertRegex(first, "(?m)^  name: bert-[a-z0-9]+$")
+
+    def test_words_reach_the_program_as_they_are(self):
+        """Through Kubernetes, which makes one $ of two, and `muster run`, which does so too."""
+        words = ["$", "$$", "$$$x", "$(HOME)", "$HOME", "a b", "\u00fc\n"]
+        container = self.workload("jobset", "--command", "--workers", "1", words=words)["spec"]["replicatedJobs"][0]["template"]["spec"]
+        command = container["template"]["spec"]["containers"][0]["command"]
+        given = [word.replace("$$", "\0").replace("\0", "$") for word in command[1:]]
+        result = self.expect_code(self.run_muster(*given), 0)
+        self.assertEqual(result.out.splitlines()[-1], ascii(words))
 
 
 class Names(RenderTest):
@@ -70,7 +140,7 @@ class Names(RenderTest):
             with self.subTest(name=name):
                 result = self.run_muster("render", "--name", name, "--image", "i", "--", "x")
                 self.assertEqual((result.code, result.out), (64, ""))
-                self.assertRegex(result.err, r"^muster render: --name: '%s' must be .*\n$" % name)
+                self.assertRegex(result.err, r"^muster render: --name: '%s': must be .*\n$" % name)
 
 
 class Mutations(RenderTest):
@@ -102,7 +172,7 @@ class Mutations(RenderTest):
     }
 
     def test_each_is_found(self):
-        rendered = {kind: self.render("--to", kind, "--workers", "4") for kind in KINDS}
+        rendered = {kind: self.render("--to", kind, "--workers", "4", *([] if kind == "mpijob" else ["--no-master"])) for kind in KINDS}
         for title, (kind, problem, change) in self.CHANGES.items():
             with self.subTest(title):
                 documents = copy.deepcopy(rendered[kind])

@@ -17,7 +17,7 @@ PROGRAM = ("python3", "/app/pod_rank.py")
 DEVICES = "mount -t tmpfs -o mode=755 tmpfs dev; cd dev; mkdir pts shm; for name in null zero full random urandom; do touch $name; " \
           "mount --bind /dev/$name $name; done; mount -t devpts -o newinstance,ptmxmode=666 devpts pts; ln -s pts/ptmx ptmx; " \
           "ln -s /proc/self/fd fd; mount -t tmpfs -o mode=1777 tmpfs shm; touch termination-log; chmod 666 termination-log; cd .."
-IMAGE = "mount --rbind /proc proc; mount --rbind /sys sys; touch usr/local/bin/muster; mount --bind {binary} usr/local/bin/muster; ln -s muster usr/local/bin/muster-rsh; " \
+IMAGE = "mount --rbind /proc proc; mount --rbind /sys sys; touch usr/local/bin/muster; mount --bind {binary} usr/local/bin/muster;" \
         "mkdir -p app results; mount --bind {support} app; mount --bind {results} results"
 READY = "import sys, urllib.request\n" \
         "for url in sys.argv[1:]:\n" \
@@ -157,7 +157,7 @@ class FlagsTest(RenderedPodTest):
 
     def test_a_jobset(self):
         self.run_job(*self.flags("--workers", 2))
-        self.expect_ranks(["train-master-0-0", "train-worker-0-0", "train-worker-0-1"], 1)
+        self.expect_ranks(["train-worker-0-0", "train-worker-0-1", "train-worker-0-2"], 1)
 
     def test_a_jobset_whose_master_differs(self):
         self.run_job(*self.flags("--workers", 2, "--master", "different", "--master-cpu", 1, "--project", "vision"))

@@ -118,7 +118,7 @@ Status CommandJob::add_settings(CommandSurroundings around, EnvironmentPlan& var
   if (!settings) return std::move(settings).error();
   const std::string& rsh = around.facts.rsh_program;
   if (!around.facts.flat)
-    tell_shells(mpi::replace_shell_settings(*settings, setup_.context.environment, rsh), rsh);
+    tell_shells(mpi::replace_shell_settings(*settings, setup_.context.environment), rsh);
   variables.add(EnvironmentLayer::kMpi, std::move(*settings));
   variables.add(EnvironmentLayer::kMpi, std::move(around.rank_agent));
   if (!around.temp_folder.empty())

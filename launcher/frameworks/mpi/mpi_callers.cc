@@ -25,15 +25,15 @@ Result<MpiCallers> MpiCallers::create(const DriverHost& host, mpi::RshServer& rs
 Status MpiCallers::prepare(const std::string& own_host) {
   const auto muster = own_binary(*files_);
   if (!muster) return muster.error();
-  rsh_program_ = beside(*muster, kRshLink);
+  rsh_link_.path = beside(*muster, kRshLink);
   const bool shares_machine = Address{own_host, 0}.is_loopback();
-  if (shares_machine || !files_->exists(rsh_program_)) {
+  if (shares_machine || !files_->exists(rsh_link_.path)) {
     auto folder = TemporaryFolder::create(context_->folder);
     if (!folder) return std::move(folder).error();
     folder_ = std::move(*folder);
     auto link = find_or_make_link(*files_, *muster, kRshLink, *folder_);
     if (!link) return std::move(link).error();
-    rsh_program_ = std::move(*link);
+    rsh_link_ = *std::move(link);
   }
   own_variables_ = node_variables(/*unbound=*/false);
   if (shares_machine) add_folders();
@@ -63,7 +63,8 @@ std::vector<PlannedVariable> MpiCallers::begin_round(const rendezvous::Assign& a
   const auto own = source_host({assign.master_host, static_cast<uint16_t>(assign.master_port)});
   const Route route = own ? own_route(*own) : Route{};
   mpi::LaunchFacts facts;
-  facts.rsh_program = rsh_program_;
+  facts.rsh_program = rsh_link_.path;
+  facts.rsh_words = rsh_link_.words;
   facts.hosts = assign.node_count;
   facts.interface = route.interface;
   facts.network = route.network;
@@ -75,15 +76,14 @@ std::vector<PlannedVariable> MpiCallers::begin_round(const rendezvous::Assign& a
     log::warning("rsh.callers", {{"error", settings.error().text}, {"action", kNoMpiCallers}});
     return {};
   }
-  tell_shells(mpi::replace_shell_settings(*settings, context_->environment, rsh_program_),
-              rsh_program_);
+  tell_shells(mpi::replace_shell_settings(*settings, context_->environment), rsh_link_.path);
   for (PlannedVariable& variable : node_variables(/*unbound=*/false))
     settings->push_back(std::move(variable));
   EnvironmentPlan plan;
   plan.add(EnvironmentLayer::kMpi, *settings);
   const auto kept = kept_names(plan.merge(context_->environment).decisions);
   log::info("rsh.callers",
-            {{"rsh", rsh_program_}, {"interface", route.interface}, {"kept", join(kept, ",")}});
+            {{"rsh", rsh_link_.path}, {"interface", route.interface}, {"kept", join(kept, ",")}});
   return std::move(*settings);
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/process/own_binary.h"
 #include "base/process/temporary_folder.h"
 #include "base/result.h"
 #include "launcher/frameworks/driver_host.h"
@@ -46,7 +47,7 @@ class MpiCallers {
   std::function<std::vector<PlannedVariable>()> network_;  // DriverHost::network
   mpi::RshServer* rsh_;
   std::optional<TemporaryFolder> folder_;
-  std::string rsh_program_;
+  OwnLink rsh_link_;
   std::vector<PlannedVariable> own_variables_;  // of what other nodes run here
 };
 

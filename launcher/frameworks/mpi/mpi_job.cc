@@ -154,7 +154,7 @@ Status MpiJob::prepare_transport() {
   auto link = find_or_make_link(setup_.doors.files, muster_, std::string(transport_->link_name()),
                                 *folder_);
   if (!link) return std::move(link).error();
-  rsh_program_ = std::move(*link);
+  rsh_link_ = *std::move(link);
   return {};
 }
 
@@ -262,7 +262,7 @@ Result<std::optional<JobLauncher>> MpiJob::begin_launcher(const std::string& tem
       launch->launcher.input = std::make_shared<const UniqueFd>(std::move(*input));
   }
   const bool may_start_several = !own_words && is_script(setup_.doors.files, found->path);
-  tell_shells(launch->shells, rsh_program_);
+  tell_shells(launch->shells, rsh_link_.path);
   if (starts_unbound(*transport_, kind_)) tell_threads(hosts_, setup_.context.environment);
   log::info("mpi.launch", {{"launcher", found->path},
                            {"mpi", mpi::to_string(found->kind.implementation)},
@@ -347,7 +347,8 @@ Result<std::string> MpiJob::write_hosts(mpi::Implementation implementation) {
 mpi::LaunchFacts MpiJob::launch_facts() const {
   const Route route = own_route(transport_->own_host(assign_));
   mpi::LaunchFacts facts;
-  facts.rsh_program = rsh_program_;
+  facts.rsh_program = rsh_link_.path;
+  facts.rsh_words = rsh_link_.words;
   facts.hosts = static_cast<int>(hosts_.size());
   facts.slots = slots_of_each(hosts_);
   facts.has_dotted_names = has_dotted_names(hosts_);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "base/process/own_binary.h"
 #include "base/process/temporary_folder.h"
 #include "launcher/frameworks/mpi/command_job.h"
 #include "launcher/frameworks/mpi/launch_transport.h"
@@ -107,7 +108,7 @@ class MpiJob {
   std::optional<TemporaryFolder> folder_;
   std::string muster_;                       // path of this binary, in words of launchers
   bool has_rank_agent_ = false;              // ranks are watched, where a variable can say so
-  std::string rsh_program_;                  // path of the link that launchers call
+  OwnLink rsh_link_;                         // that launchers call
   std::unique_ptr<CommandJob> command_job_;  // of a command that runs once; else null
   std::unique_ptr<MpiHostList> list_;        // the controller's; null = none
   std::vector<mpi::HostSlots> hosts_;        // of the round, with ranks

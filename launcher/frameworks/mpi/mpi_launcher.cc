@@ -214,7 +214,7 @@ Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environme
   PlannedLaunch launch;
   // Without agents the user's ssh is what reaches the nodes.
   const std::string& rsh = plan.facts.rsh_program;
-  if (plan.watched) launch.shells = mpi::replace_shell_settings(*settings, user, rsh);
+  if (plan.watched) launch.shells = mpi::replace_shell_settings(*settings, user);
   EnvironmentPlan variables = launcher_environment(user);
   variables.add(EnvironmentLayer::kMpi, *settings);
   variables.add(EnvironmentLayer::kMpi,
@@ -241,7 +241,7 @@ Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environme
   if (plan.users_own) {
     launcher.arguments = plan.command.words;
     if (plan.watched) {
-      for (auto& shell : mpi::replace_shell_words(launcher.arguments, rsh))
+      for (auto& shell : mpi::replace_shell_words(launcher.arguments, rsh, plan.facts.rsh_words))
         launch.shells.push_back(std::move(shell));
     }
     if (by_variable) mpi::put_rank_agent(agent, plan.watch.options, launcher.arguments);

@@ -13,11 +13,14 @@ TEST(OwnBinary, TheLinkBesideItIsTakenElseOneIsMade) {
   auto folder =
       TemporaryFolder::create(::testing::TempDir() + "own_binary_test." + std::to_string(getpid()));
   ASSERT_TRUE(folder) << folder.error().text;
-  EXPECT_EQ(*find_or_make_link(files, "/usr/bin/muster", kRshLink, *folder),
-            folder->path() + "/muster-rsh");
+  const auto made = find_or_make_link(files, "/usr/bin/muster", kRshLink, *folder);
+  EXPECT_EQ(made->path, folder->path() + "/muster-rsh");
+  EXPECT_EQ(made->words, "/usr/bin/muster rsh");
   EXPECT_EQ(*RealFiles().link_target(folder->path() + "/muster-rsh"), "/usr/bin/muster");
   files.add_executable("/usr/bin/muster-rsh");
-  EXPECT_EQ(*find_or_make_link(files, "/usr/bin/muster", kRshLink, *folder), "/usr/bin/muster-rsh");
+  const auto found = find_or_make_link(files, "/usr/bin/muster", kRshLink, *folder);
+  EXPECT_EQ(found->path, "/usr/bin/muster-rsh");
+  EXPECT_EQ(found->words, "");
 }
 
 }  // namespace

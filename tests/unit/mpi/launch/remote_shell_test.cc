@@ -64,7 +64,7 @@ TEST(RemoteShell, ASettingThatNamesSshGivesWay) {
   user.set("PRTE_MCA_plm_ssh_agent", "/opt/wrapper");
   user.set("HYDRA_LAUNCHER", "ssh");
   user.set("OMPI_MCA_orte_rsh_agent", "ssh");
-  const auto found = replace_shell_settings(settings, user, kRsh);
+  const auto found = replace_shell_settings(settings, user);
   ASSERT_EQ(found.size(), 3U);
   EXPECT_TRUE(found[0].replaced);
   EXPECT_FALSE(found[1].replaced);

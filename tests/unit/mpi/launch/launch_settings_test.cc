@@ -52,6 +52,17 @@ TEST(LaunchSettings, OpenMpiGetsTheNamesOfBothGenerationsWhicheverIsThere) {
   }
 }
 
+// The daemons of Open MPI ask on their own nodes whether the program is there.
+TEST(LaunchSettings, OpenMpiIsToldWordsIfTheLinkIsOnTheLaunchersNodeAlone) {
+  for (const auto& [implementation, name] :
+       {std::pair(kOpenMpi, "OMPI_MCA_plm_rsh_agent"), std::pair(kMpich, "HYDRA_LAUNCHER_EXEC")}) {
+    LaunchFacts facts = facts_of(implementation, 4);
+    facts.rsh_words = "/usr/bin/muster rsh";
+    EXPECT_EQ(values(facts).at(name),
+              implementation == kOpenMpi ? facts.rsh_words : facts.rsh_program);
+  }
+}
+
 // A host called worker-0.zone that is the node worker-0 would not find itself in the hostfile.
 TEST(LaunchSettings, OpenMpi4KeepsWhatIsBehindADotOnlyWhereTheHostfileHasDots) {
   LaunchFacts facts = facts_of(kOpenMpi, 4);

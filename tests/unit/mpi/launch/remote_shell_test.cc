@@ -42,6 +42,15 @@ TEST(RemoteShell, WordsThatNameSshNameOurs) {
             "mpiexec -bootstrap-exec=/opt/muster-rsh a");
 }
 
+TEST(RemoteShell, OpenMpiTakesWords) {
+  std::vector<std::string> words = {"mpirun", "--mca", "plm_rsh_agent", "ssh", "a"};
+  EXPECT_EQ(replace_shell_words(words, kRsh, "/opt/muster rsh").size(), 1U);
+  EXPECT_EQ(words[3], "/opt/muster rsh");
+  words = {"mpiexec", "-launcher-exec", "ssh", "a"};
+  EXPECT_EQ(replace_shell_words(words, kRsh, "/opt/muster rsh").size(), 1U);
+  EXPECT_EQ(words[2], kRsh);
+}
+
 TEST(RemoteShell, OtherWordsStay) {
   const Outcome other = of({"mpirun", "--mca", "plm_rsh_agent", "/etc/mpi/kubexec.sh", "a"});
   EXPECT_EQ(other.words, "mpirun --mca plm_rsh_agent /etc/mpi/kubexec.sh a");

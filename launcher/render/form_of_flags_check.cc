@@ -126,14 +126,14 @@ std::optional<int> find_twice(const std::vector<Item>& items, int Item::*field) 
 }
 
 Status check_doors(const RenderRequest& request) {
-  constexpr size_t most_letters = 57;  // a Service's name is a label, and has -ports or -tools
+  constexpr size_t kMostLetters = 57;  // a Service's name is a label, and has -ports or -tools
   const DoorFlags& doors = request.doors;
   for (int NodePortFlag::*field : {&NodePortFlag::port, &NodePortFlag::node_port}) {
     if (const auto twice = find_twice(doors.node_ports, field))
       return wrong("--node-port: " + std::to_string(*twice) + " is there twice");
   }
   const bool has_service = !doors.node_ports.empty() || !doors.urls.empty();
-  if (has_service && request.name.size() > most_letters)
+  if (has_service && request.name.size() > kMostLetters)
     return wrong("--name: '" + request.name + "' must be at most 57 letters with a tool's Service");
   return {};
 }

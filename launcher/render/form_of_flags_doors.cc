@@ -36,14 +36,14 @@ void mount_in(json& pod, json& container, json volume, const char* path) {
 
 // What kubelet mounts by itself, but here for the sidecar alone.
 json account_volume() {
-  constexpr int lifetime_seconds = 3607;
+  constexpr int kLifetimeSeconds = 3607;
   return {
       {"name", "muster-account"},
       {"projected",
        {{"sources",
          json::array(
              {{{"serviceAccountToken",
-                {{"path", "token"}, {"expirationSeconds", lifetime_seconds}}}},
+                {{"path", "token"}, {"expirationSeconds", kLifetimeSeconds}}}},
               {{"configMap",
                 {{"name", "kube-root-ca.crt"},
                  {"items", json::array({{{"key", "ca.crt"}, {"path", "ca.crt"}}})}}}},
@@ -118,14 +118,14 @@ void add_urls(const RenderRequest& request, JobForm& form) {
 // A sidecar may patch the pods of its namespace, of which one is its own.
 void add_rights(const RenderRequest& request, JobForm& form) {
   if (!patches_pods(request)) return;
-  constexpr const char* rights = "rbac.authorization.k8s.io/v1";
+  constexpr const char* kRights = "rbac.authorization.k8s.io/v1";
   const std::string name = report_name(request);
   form.beside.push_back(document(form, "v1", "ServiceAccount", name));
-  json role = document(form, rights, "Role", name);
+  json role = document(form, kRights, "Role", name);
   role["rules"] = json::array({{{"apiGroups", json::array({""})},
                                 {"resources", json::array({"pods"})},
                                 {"verbs", json::array({"get", "patch"})}}});
-  json binding = document(form, rights, "RoleBinding", name);
+  json binding = document(form, kRights, "RoleBinding", name);
   binding["roleRef"] = {
       {"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "Role"}, {"name", name}};
   binding["subjects"] = json::array({{{"kind", "ServiceAccount"}, {"name", name}}});

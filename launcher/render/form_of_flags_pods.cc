@@ -78,13 +78,13 @@ void add_resources(const ResourceFlags& flags, json& pod) {
 }
 
 json node_affinity(const std::vector<std::string>& pools) {
-  constexpr size_t most = 100;  // of a weight
+  constexpr size_t kMost = 100;  // of a weight
   json terms = json::array();
   for (size_t i = 0; i < pools.size(); ++i) {
     const json expression = {{"key", "kai.scheduler/node-pool"},
                              {"operator", "In"},
                              {"values", json::array({pools[i]})}};
-    terms.push_back({{"weight", most * (pools.size() - i) / pools.size()},
+    terms.push_back({{"weight", kMost * (pools.size() - i) / pools.size()},
                      {"preference", {{"matchExpressions", json::array({expression})}}}});
   }
   return {{"preferredDuringSchedulingIgnoredDuringExecution", std::move(terms)}};

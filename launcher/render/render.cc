@@ -61,13 +61,12 @@ Status check_form(JobForm& form, JobKind kind) {
 
 // A worker for each GPU, unless one process of that framework uses all of them.
 void settle_workers(JobForm& form) {
-  constexpr std::string_view one_for_all[] = {"tensorflow", "jax", "plain"};
+  constexpr std::string_view kOneForAll[] = {"tensorflow", "jax", "plain"};
   const nlohmann::json& container = first_ranks(form).pod["spec"]["containers"][0];
   const bool has_gpus = resource_limit(container, "nvidia.com/gpu") > 0 ||
                         resource_limit(container, "amd.com/gpu") > 0;
   const bool is_said = !form.workers.empty() || has_variable(container, "PET_NPROC_PER_NODE");
-  if (!has_gpus || is_said ||
-      std::ranges::find(one_for_all, form.framework) != std::end(one_for_all))
+  if (!has_gpus || is_said || std::ranges::find(kOneForAll, form.framework) != std::end(kOneForAll))
     return;
   form.workers = form.framework == "mpi" ? std::to_string(workers_as_number(form)) : "auto";
 }

@@ -53,11 +53,11 @@ struct Reading {
 };
 
 void add_to_hash(Reading& reading, std::string_view text) {
-  constexpr uint32_t prime = 16'777'619;
+  constexpr uint32_t kPrime = 16'777'619;
   for (const char letter : text) {
-    reading.hash = (reading.hash ^ static_cast<unsigned char>(letter)) * prime;
+    reading.hash = (reading.hash ^ static_cast<unsigned char>(letter)) * kPrime;
   }
-  reading.hash *= prime;  // the end of a word counts
+  reading.hash *= kPrime;  // the end of a word counts
 }
 
 Status fill(Reading& reading, const RenderFlag& row, const std::string& text) {

@@ -24,25 +24,25 @@ Result<int64_t> as_seconds_within(std::string_view text) {
 }
 
 Result<std::string> as_pull_policy(std::string_view text) {
-  constexpr Choice<std::string_view> policies[] = {
+  constexpr Choice<std::string_view> kPolicies[] = {
       {"always", "Always"}, {"ifNotPresent", "IfNotPresent"}, {"never", "Never"}};
-  const auto policy = choose(text, policies);
+  const auto policy = choose(text, kPolicies);
   if (!policy) return Error(policy.error());
   return std::string(*policy);
 }
 
 Result<std::string> as_log_level(std::string_view text) {
-  constexpr Choice<std::string_view> levels[] = {
+  constexpr Choice<std::string_view> kLevels[] = {
       {"debug", "debug"}, {"info", "info"}, {"warn", "warning"}, {"error", "error"}};
-  const auto level = choose(text, levels);
+  const auto level = choose(text, kLevels);
   if (!level) return Error(level.error());
   return std::string(*level);
 }
 
 Result<MasterSetup> as_master(std::string_view text) {
-  constexpr Choice<MasterSetup> setups[] = {{"same", MasterSetup::kSame},
-                                            {"different", MasterSetup::kDifferent}};
-  return choose(text, setups);
+  constexpr Choice<MasterSetup> kSetups[] = {{"same", MasterSetup::kSame},
+                                             {"different", MasterSetup::kDifferent}};
+  return choose(text, kSetups);
 }
 
 // Whoever is to see the label that selects the pods would find others.

@@ -14,12 +14,12 @@ namespace muster::launcher {
 namespace {
 
 Result<TolerationFlag> as_toleration(std::string_view text) {
-  constexpr Choice<std::string_view> effects[] = {{"NoExecute", "NoExecute"},
-                                                  {"NoSchedule", "NoSchedule"},
-                                                  {"PreferNoSchedule", "PreferNoSchedule"}};
+  constexpr Choice<std::string_view> kEffects[] = {{"NoExecute", "NoExecute"},
+                                                   {"NoSchedule", "NoSchedule"},
+                                                   {"PreferNoSchedule", "PreferNoSchedule"}};
   TolerationFlag toleration;
   if (const size_t colon = text.rfind(':'); colon != std::string_view::npos) {
-    const auto effect = choose(text.substr(colon + 1), effects);
+    const auto effect = choose(text.substr(colon + 1), kEffects);
     if (!effect) return Error(effect.error()).with_context("the effect");
     toleration.effect = *effect;
     text = text.substr(0, colon);
@@ -79,12 +79,12 @@ Status set_caller(RenderRequest& request, std::string_view text) {
 Result<int> as_port(std::string_view text) { return as_number(text, 1, 65535); }
 
 Result<NodePortFlag> as_node_port(std::string_view text) {
-  constexpr int least = 30000;
-  constexpr int most = 32767;
+  constexpr int kLeast = 30000;
+  constexpr int kMost = 32767;
   const size_t colon = text.find(':');
   if (colon == std::string_view::npos) return wrong("must be PORT:NODEPORT");
   auto port = as_port(text.substr(0, colon));
-  auto node_port = as_number(text.substr(colon + 1), least, most);
+  auto node_port = as_number(text.substr(colon + 1), kLeast, kMost);
   if (!port) return std::move(port).error().with_context("PORT");
   if (!node_port) return std::move(node_port).error().with_context("NODEPORT");
   return NodePortFlag{*port, *node_port};
@@ -92,15 +92,15 @@ Result<NodePortFlag> as_node_port(std::string_view text) {
 
 // An Ingress listens on the usual ports alone, and has no query.
 Result<ExternalUrlFlag> as_external_url(std::string_view text) {
-  constexpr uint16_t plain_port = 80;
-  constexpr uint16_t secure_port = 443;
+  constexpr uint16_t kPlainPort = 80;
+  constexpr uint16_t kSecurePort = 443;
   const size_t equals = text.find('=');
   if (equals == std::string_view::npos) return wrong("must be PORT=URL");
   auto port = as_port(text.substr(0, equals));
   if (!port) return std::move(port).error().with_context("PORT");
   const auto url = parse_url(text.substr(equals + 1));
   if (!url) return Error(url.error());
-  if (!as_object_name(url->host) || url->port != (url->secure ? secure_port : plain_port) ||
+  if (!as_object_name(url->host) || url->port != (url->secure ? kSecurePort : kPlainPort) ||
       url->path.find('?') != std::string::npos)
     return wrong("URL must be http(s)://HOST[/PATH], HOST a name in small letters without a port");
   return ExternalUrlFlag{*port, url->host, url->path, url->secure};

@@ -93,11 +93,11 @@ Status add_folders(RenderRequest& request, std::string_view text) {
 }
 
 Result<std::vector<std::string>> as_access(std::string_view text) {
-  constexpr Choice<std::string_view> modes[] = {
+  constexpr Choice<std::string_view> kModes[] = {
       {"rwo", "ReadWriteOnce"}, {"rox", "ReadOnlyMany"}, {"rwx", "ReadWriteMany"}};
   std::vector<std::string> all;
   for (const std::string_view part : split(text, '+')) {
-    const auto mode = choose(part, modes);
+    const auto mode = choose(part, kModes);
     if (!mode) return wrong("must be out of rwo, rox and rwx, with + between");
     if (std::ranges::find(all, *mode) == all.end()) all.emplace_back(*mode);
   }

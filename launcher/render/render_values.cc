@@ -59,21 +59,21 @@ std::optional<std::pair<std::string_view, std::string_view>> halves(std::string_
 }
 
 std::optional<double> scale_of(std::string_view suffix) {
-  constexpr std::string_view binary = "KMGTPE";
-  constexpr std::string_view decimal = "num kMGTPE";
+  constexpr std::string_view kBinary = "KMGTPE";
+  constexpr std::string_view kDecimal = "num kMGTPE";
   if (suffix.empty()) return 1;
   if (suffix.size() == 1 && suffix != " ") {
-    const size_t at = decimal.find(suffix.front());
+    const size_t at = kDecimal.find(suffix.front());
     if (at != std::string_view::npos) return std::pow(1000.0, static_cast<double>(at) - 3);
   }
   if (suffix.size() == 2 && suffix.back() == 'i') {
-    const size_t at = binary.find(suffix.front());
+    const size_t at = kBinary.find(suffix.front());
     if (at != std::string_view::npos) return std::pow(1024.0, static_cast<double>(at) + 1);
   }
-  constexpr int64_t most_exponent = 18;  // a quantity has 63 bits
+  constexpr int64_t kMostExponent = 18;  // a quantity has 63 bits
   const bool has_exponent = suffix.front() == 'e' || suffix.front() == 'E';
   const auto exponent = parse_integer(suffix.substr(suffix.find('+') == 1 ? 2 : 1));
-  if (!has_exponent || !exponent || std::abs(*exponent) > most_exponent) return std::nullopt;
+  if (!has_exponent || !exponent || std::abs(*exponent) > kMostExponent) return std::nullopt;
   return std::pow(10.0, static_cast<double>(*exponent));
 }
 
@@ -107,10 +107,10 @@ bool is_variable_name(std::string_view text) {
 
 // Each U+FFFD is one of the user's own, or stands for what is no UTF-8.
 size_t count_replaced(std::string_view text) {
-  constexpr std::string_view replacement = "\xEF\xBF\xBD";
+  constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
   size_t count = 0;
-  for (size_t at = text.find(replacement); at != std::string_view::npos;
-       at = text.find(replacement, at + 1))
+  for (size_t at = text.find(kReplacement); at != std::string_view::npos;
+       at = text.find(kReplacement, at + 1))
     ++count;
   return count;
 }
@@ -173,9 +173,10 @@ Result<std::string> as_mount_path(std::string_view text) {
 }
 
 Result<std::string> as_cpu(std::string_view text) {
-  constexpr double least = 0.001;
+  constexpr double kLeast = 0.001;
   const auto value = quantity_of(text);
-  if (!value || *value < least) return wrong("must be a number of CPUs from 1m, as 0.5, 500m or 2");
+  if (!value || *value < kLeast)
+    return wrong("must be a number of CPUs from 1m, as 0.5, 500m or 2");
   return std::string(text);
 }
 
@@ -197,8 +198,8 @@ Result<std::string> as_gpus(std::string_view text) {
 
 Result<int64_t> as_mib(std::string_view text) {
   const auto bytes = quantity_of(text);
-  constexpr double most = 1e9;
-  if (!bytes || *bytes <= 0 || *bytes / kMib > most)
+  constexpr double kMost = 1e9;
+  if (!bytes || *bytes <= 0 || *bytes / kMib > kMost)
     return wrong("must be a quantity of bytes above 0, as 1G, 20M or 500Mi");
   return static_cast<int64_t>(std::ceil(*bytes / kMib));
 }
@@ -212,10 +213,10 @@ Result<int64_t> as_seconds(std::string_view text, int64_t most_seconds) {
 }
 
 Result<int64_t> as_identity(std::string_view text) {
-  constexpr int64_t most = 2'147'483'647;
+  constexpr int64_t kMost = 2'147'483'647;
   const auto number = parse_integer(text);
-  if (!number || *number < 0 || *number > most)
-    return wrong("must be a number from 0 to " + std::to_string(most));
+  if (!number || *number < 0 || *number > kMost)
+    return wrong("must be a number from 0 to " + std::to_string(kMost));
   return *number;
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 struct Rule {
   bool is_broken;
-  const char* message;
+  std::string message;
 };
 
 Status check(std::initializer_list<Rule> rules) {
@@ -39,7 +39,8 @@ Status check_sizes(const RenderRequest& request) {
        "of one job of several"},
       {job.parallelism && !job.runs, "--parallelism: there is no --runs"},
       {job.parallelism && *job.parallelism > job.runs.value_or(0),
-       "--parallelism: must be at most --runs"},
+       "--parallelism: '" + std::to_string(job.parallelism.value_or(0)) +
+           "': must be from 1 to --runs, which is " + std::to_string(job.runs.value_or(0))},
       {job.runs && is_mpi, "--runs: an MPI job has no independent runs"},
       {has_own && !is_different,
        "--master-cpu, --master-gpu and --master-environment need --master different"},

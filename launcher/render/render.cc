@@ -39,6 +39,8 @@ Result<JobForm> form_of(const RenderRequest& request, const Files& files) {
   if (!text) return Error(text.error());
   auto form = form_of_manifest(*text, request.name);
   if (!form) return std::move(form).error().with_context(request.file);
+  if (request.to == JobKind::kMpiJob && form->framework != "mpi")
+    return cannot_hold("mpijob", request.file + " is of no MPI job", "jobset or pytorchjob");
   enter_project(*form, request.project);
   add_addresses(*form, kind_of(request, *form));
   return form;

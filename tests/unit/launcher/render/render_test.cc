@@ -71,6 +71,17 @@ TEST(Render, AManifestIsNamedAndHasAProject) {
   EXPECT_EQ(render(RenderRequest{.file = "/none"}, files).error().code, Code::kOs);
 }
 
+TEST(Render, AnMpiJobIsMadeOfMpiAlone) {
+  FakeFiles files;
+  files.add_file("/job.yaml",
+                 "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec: {template: {spec: "
+                 "{containers: [{name: c, image: i, command: [torchrun, x]}]}}}");
+  const auto rendered = render({.file = "/job.yaml", .to = JobKind::kMpiJob}, files);
+  ASSERT_FALSE(rendered);
+  EXPECT_EQ(rendered.error().text,
+            "--to mpijob: /job.yaml is of no MPI job; --to jobset or pytorchjob can hold it");
+}
+
 TEST(Render, WrongInAManifestIsToldWithItsFile) {
   FakeFiles files;
   files.add_file("/job.yaml", "kind: ConfigMap");

@@ -20,12 +20,14 @@ Result<std::string> own_binary(const Files& files);
 /// in every pod.
 [[nodiscard]] std::string beside(const std::string& binary, std::string_view name);
 
+/// "/usr/bin/muster rsh": does what the link does on nodes that have the binary alone. "" = there
+/// is no such verb, the binary is called otherwise, or launchers would split its path.
+[[nodiscard]] std::string words_for(const std::string& binary, std::string_view name);
+
 /// How others call this binary by another name.
 struct OwnLink {
   std::string path;
-  /// "/usr/bin/muster rsh": does the same on nodes that have the binary alone. "" = the link is
-  /// beside it, or no verb of that name is there.
-  std::string words = {};
+  std::string words = {};  ///< words_for() a link that is on this node alone
 };
 
 /// The link `name` to `binary`: the one beside it, else a new one in `folder`. kOs.

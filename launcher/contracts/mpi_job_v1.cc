@@ -18,7 +18,8 @@ constexpr std::string_view kLauncherSuffix = "-launcher";
 std::optional<Contract> read_mpi_job_v1(const PodFacts& pod) {
   Contract contract;
   contract.controller = "MPIJob v1";
-  const std::string_view label = first_label(pod.host_name);
+  const std::string name = own_pod_name(pod);
+  const std::string_view label = first_label(name);
   if (pod.environment.get(kAgent) == kScript) {
     if (label.ends_with(kLauncherSuffix))
       contract.job = std::string(label.substr(0, label.size() - kLauncherSuffix.size()));

@@ -18,7 +18,8 @@ constexpr std::string_view kLauncherSuffix = "-launcher";
 Contract as_worker(Contract contract, const PodFacts& pod) {
   say(contract, flag::kMpiRole, "worker", kRole);
   // JOB-worker-N, as the operator calls the pod and its host.
-  const std::string_view label = first_label(pod.host_name);
+  const std::string own = own_pod_name(pod);
+  const std::string_view label = first_label(own);
   const size_t infix = label.rfind(kWorkerInfix);
   if (infix == std::string_view::npos || infix == 0) {
     lack(contract, flag::kRdzvEndpoint,

@@ -60,7 +60,7 @@ std::vector<std::string> hosts_of(const json& cluster, const char* type) {
 // form too: the pod's name says whose it is.
 std::optional<Contract> dynamic(Contract contract, const std::string& own_type,
                                 const PodFacts& pod) {
-  const auto own = replica_name(pod.host_name, own_type);
+  const auto own = replica_name(own_pod_name(pod), own_type);
   if (!own) return std::nullopt;
   contract.job = own->stem;
   lack(contract, flag::kNnodes,

@@ -32,9 +32,9 @@ void say_workers(Contract& contract, int nodes, int port, std::string_view what,
   if (!replica_name(own_pod_name(pod), kWorker)) contract.hosts.clear();
 }
 
-// Of the two kinds with a master. None: MASTER_ADDR is not JOB-master-0, or a word is missing.
-std::optional<Contract> with_master(const PodFacts& pod, std::string controller) {
-  const std::string master = text_of(pod, kMasterAddr);
+// Of the kinds with a master. None: `master` is not JOB-master-0, or a word is missing.
+std::optional<Contract> with_master(const PodFacts& pod, std::string controller,
+                                    const std::string& master) {
   const auto job = replica_name(master, "master");
   if (!job || job->number != 0 || !number_of(pod, kRank) || !number_of(pod, kWorldSize))
     return std::nullopt;
@@ -52,7 +52,7 @@ std::optional<Contract> with_master(const PodFacts& pod, std::string controller)
 
 // WORLD_SIZE counts the workers of all nodes here, as far as the operator knows them.
 std::optional<Contract> pytorch_with_master(const PodFacts& pod, const NodeRange& nodes) {
-  auto contract = with_master(pod, "PyTorchJob");
+  auto contract = with_master(pod, "PyTorchJob", text_of(pod, kMasterAddr));
   if (!contract) return contract;
   say_rank(*contract, *number_of(pod, kRank), nodes.max, kRank);
   return contract;
@@ -84,15 +84,29 @@ std::optional<Contract> pytorch_of_workers(const PodFacts& pod, const NodeRange&
   return contract;
 }
 
+// KubeDL sets no PET_NNODES, and WORLD_SIZE counts pods. Its XGBoostJobs differ by the port alone.
+std::optional<Contract> pytorch_of_kubedl(const PodFacts& pod) {
+  constexpr int kXgboostPort = 9999;
+  const auto nodes = node_count_of(pod, kWorldSize);
+  const bool is_other = pod.environment.has_any("PET_") || pod.environment.has(kXgboostWorkers) ||
+                        number_of(pod, kMasterPort) == kXgboostPort;
+  if (!in_kubernetes(pod) || is_other || !nodes || *nodes == 1) return std::nullopt;
+  const std::string address = text_of(pod, kMasterAddr);
+  // The master's pod is told no more than that of itself.
+  auto contract =
+      with_master(pod, "PyTorchJob", address == "localhost" ? own_pod_name(pod) : address);
+  if (!contract) return contract;
+  contract->recognised_by = "MASTER_ADDR=JOB-master-0 without PET_NNODES, as KubeDL says it";
+  say(*contract, flag::kNnodes, std::to_string(*nodes), kWorldSize);
+  say_rank(*contract, *number_of(pod, kRank), *nodes, kRank);
+  return contract;
+}
+
 }  // namespace
 
 std::optional<Contract> read_pytorch_job(const PodFacts& pod) {
-  // Those of KubeDL are not told PET_NNODES, and WORLD_SIZE counts pods.
-  const bool is_kubedl = !pod.environment.has_any("PET_") &&
-                         !pod.environment.has(kXgboostWorkers) &&
-                         number_of(pod, kWorldSize).value_or(1) > 1;
-  const std::string_view source = is_kubedl ? kWorldSize : kNodes;
-  const std::string size = text_of(pod, source);
+  if (auto contract = pytorch_of_kubedl(pod)) return contract;
+  const std::string size = text_of(pod, kNodes);
   const auto nodes = parse_node_range(size);
   // The pods of other controllers may have PET_NNODES from their users.
   if (!nodes || pod.environment.has("JOB_COMPLETION_INDEX")) return std::nullopt;
@@ -100,14 +114,14 @@ std::optional<Contract> read_pytorch_job(const PodFacts& pod) {
   if (!contract) contract = pytorch_elastic(pod);
   if (!contract) contract = pytorch_of_workers(pod, *nodes);
   if (contract && said(*contract, flag::kNnodes).empty())
-    say(*contract, flag::kNnodes, size, source);
+    say(*contract, flag::kNnodes, size, kNodes);
   return contract;
 }
 
 std::optional<Contract> read_xgboost_job(const PodFacts& pod) {
   const auto nodes = node_count_of(pod, kWorldSize);
   if (!nodes || pod.environment.has_any("PET_")) return std::nullopt;
-  auto contract = with_master(pod, "XGBoostJob");
+  auto contract = with_master(pod, "XGBoostJob", text_of(pod, kMasterAddr));
   if (!contract) return contract;
   say(*contract, flag::kFramework, "xgboost", kMasterAddr);
   say(*contract, flag::kNnodes, std::to_string(*nodes), kWorldSize);

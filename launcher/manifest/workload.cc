@@ -61,8 +61,14 @@ Status check_nodes(const Workload& workload) {
     return Error{Code::kUsage, 0,
                  workload.nodes_path + ": there are " + std::to_string(pods) + " pods, and " +
                      std::to_string(kMaxPods) + " are the most"};
-  const bool is_elastic = find_value(workload, flag::kNnodes) != nullptr;
-  if (workload.nodes == 0 || workload.nodes == pods || is_elastic) return {};
+  if (const ManifestValue* const range = find_value(workload, flag::kNnodes)) {
+    const auto most = parse_integer(range->text.substr(range->text.find(':') + 1));
+    if (!most || pods <= *most) return {};
+    return Error{Code::kUsage, 0,
+                 range->path + ": '" + range->text + "' must reach to " + std::to_string(pods) +
+                     ", as many pods as the manifest has with ranks"};
+  }
+  if (workload.nodes == 0 || workload.nodes == pods) return {};
   return Error{Code::kUsage, 0,
                workload.nodes_path + ": '" + std::to_string(workload.nodes) + "' must be " +
                    std::to_string(pods) + ", as many pods as the manifest has with ranks"};
@@ -80,7 +86,7 @@ Result<const Kind*> kind_of(const Field& document) {
   const auto version = document["apiVersion"].text();
   if (!kind || !version) return Error(kind ? version.error() : kind.error());
   const auto* const known = std::ranges::find_if(kKinds, [&](const Kind& row) {
-    return *kind == row.kind && version->value_or("").starts_with(row.group);
+    return *kind == row.kind && version->value_or("").starts_with(std::string(row.group) + "/");
   });
   return known == std::end(kKinds) ? nullptr : known;
 }

@@ -2,7 +2,9 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <charconv>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "base/json.h"
@@ -31,13 +33,33 @@ class Converter {
 // yaml-cpp's tag of what was written without quotes.
 bool is_plain(const YAML::Node& node) { return node.Tag() == "?"; }
 
+// 0400 and 0o400 are octal, as the modes of files are written; 0x1ed.
+std::optional<int64_t> of_other_base(std::string_view text) {
+  constexpr int kOctal = 8;
+  constexpr int kHexadecimal = 16;
+  if (text.size() < 2 || text.front() != '0') return std::nullopt;
+  const bool is_hexadecimal = text[1] == 'x' || text[1] == 'X';
+  const std::string_view digits = text.substr(is_hexadecimal || text[1] == 'o' ? 2 : 1);
+  int64_t value = 0;
+  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value,
+                                              is_hexadecimal ? kHexadecimal : kOctal);
+  const bool is_whole = problem == std::errc() && end == digits.data() + digits.size();
+  const bool is_signed = digits.starts_with('-');
+  return is_whole && !is_signed ? std::optional(value) : std::nullopt;
+}
+
+// As Kubernetes reads it: YAML 1.1.
 json scalar(const YAML::Node& node) {
   const std::string& text = node.Scalar();
   if (!is_plain(node)) return text;
   if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL")
     return nullptr;
   const std::string word = to_lower(text);
-  if (word == "true" || word == "false") return word == "true";
+  for (const std::string_view yes : {"true", "yes", "on", "y"})
+    if (word == yes) return true;
+  for (const std::string_view no : {"false", "no", "off", "n"})
+    if (word == no) return false;
+  if (const auto integer = of_other_base(text)) return *integer;
   if (const auto integer = parse_integer(text)) return *integer;
   if (const auto number = parse_number(text)) return *number;
   return text;

@@ -15,25 +15,31 @@ using nlohmann::json;
 // Declared for people, and for the job's own pods.
 constexpr std::string_view kOwnPorts[] = {"muster", "pytorchjob-port"};
 
-void add_number(std::set<int>& ports, const json& port) {
-  if (port.is_number_integer()) ports.insert(port.get<int>());
+// As a NetworkPolicy names it: the number, and the protocol if it is not TCP.
+void add_number(std::set<json>& ports, const json& number, const json& protocol) {
+  if (!number.is_number_integer()) return;
+  json port = {{"port", number}};
+  if (protocol.is_string() && protocol != "TCP") port["protocol"] = protocol;
+  ports.insert(std::move(port));
 }
 
-std::set<int> open_ports(const JobForm& form) {
-  std::set<int> ports;
+std::set<json> open_ports(const JobForm& form) {
+  std::set<json> ports;
   for (const PodForm& pods : form.pods) {
-    for (const json& container : pods.pod["spec"]["containers"]) {
-      for (const json& port : container.value("ports", json::array())) {
-        const json name = port.value("name", json());
-        if (name != kOwnPorts[0] && name != kOwnPorts[1])
-          add_number(ports, port.value("containerPort", json()));
+    for (const char* const list : {"containers", "initContainers"}) {
+      for (const json& container : pods.pod["spec"].value(list, json::array())) {
+        for (const json& port : container.value("ports", json::array())) {
+          const json name = port.value("name", json());
+          if (name != kOwnPorts[0] && name != kOwnPorts[1])
+            add_number(ports, port.value("containerPort", json()), port.value("protocol", json()));
+        }
       }
     }
   }
   for (const json& document : form.beside) {
     if (document.value("kind", "") != "Service") continue;
     for (const json& port : document["spec"].value("ports", json::array()))
-      add_number(ports, port.value("targetPort", port.value("port", json())));
+      add_number(ports, port.value("targetPort", port.value("port", json())), json());
   }
   return ports;
 }
@@ -52,7 +58,7 @@ json headless_service(const JobForm& form) {
 
 json network_policy(const JobForm& form) {
   json open = json::array();
-  for (const int port : open_ports(form)) open.push_back({{"port", port}});
+  for (const json& port : open_ports(form)) open.push_back(port);
   json ingress = {{{"from", {{{"podSelector", own_pods(form)}}}}}};
   if (!open.empty()) ingress.push_back({{"ports", std::move(open)}});
   json policy = document(form, "networking.k8s.io/v1", "NetworkPolicy", form.name);

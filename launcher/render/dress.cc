@@ -1,6 +1,7 @@
 #include "launcher/render/dress.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -16,9 +17,10 @@ using nlohmann::json;
 constexpr int64_t kGraceSeconds = 30;  // Kubernetes', where nobody says it
 constexpr int64_t kMostMargin = 10;
 constexpr int kStatusPort = 8080;
+constexpr int kMaxPort = 65'535;
 constexpr const char* kStatusName = "muster-status";
 constexpr const char* kStatusVariable = "MUSTER_STATUS_PORT";
-constexpr const char* kTmp = "tmp";
+constexpr const char* kTmp = "muster-tmp";
 constexpr const char* kTmpFolder = "/tmp";
 constexpr std::string_view kRdmaFolder = "/dev/infiniband";
 
@@ -53,7 +55,7 @@ json told(const char* path, const char* field) {
 void tell_of_itself(json& pod) {
   const json items = {told("labels", "metadata.labels"),
                       told("annotations", "metadata.annotations")};
-  add_volume(pod, "podinfo", {{"downwardAPI", {{"items", items}}}}, "/etc/podinfo", true);
+  add_volume(pod, "muster-podinfo", {{"downwardAPI", {{"items", items}}}}, "/etc/podinfo", true);
 }
 
 // `--report annotation` patches the pod, whose name is not that of its host.
@@ -100,14 +102,25 @@ std::string variable_value(const json& container, std::string_view name) {
   return "";
 }
 
-// A port of 8080 that is declared as anything but metrics is the program's: Muster takes the next.
-int free_port(const json& container) {
+// All containers of a pod share its ports; what a Service leads to is a tool's.
+std::set<json> taken_ports(const json& pod, const JobForm& form) {
+  std::set<json> taken;
+  for (const char* const list : {"containers", "initContainers"})
+    for (const json& container : pod["spec"].value(list, json::array()))
+      for (const json& port : container.value("ports", json::array()))
+        if (port.value("name", json()) != kStatusName && port.value("name", json()) != "metrics")
+          taken.insert(port.value("containerPort", json()));
+  for (const json& document : form.beside)
+    if (document["kind"] == "Service")
+      for (const json& port : document["spec"].value("ports", json::array()))
+        taken.insert(port.value("targetPort", json()));
+  return taken;
+}
+
+int free_port(const json& pod, const JobForm& form) {
+  const std::set<json> taken = taken_ports(pod, form);
   int port = kStatusPort;
-  const auto is_taken = [&port](const json& item) {
-    const json name = item.value("name", json());
-    return item.value("containerPort", json()) == port && name != kStatusName && name != "metrics";
-  };
-  while (std::ranges::any_of(container.value("ports", json::array()), is_taken)) ++port;
+  while (taken.contains(port)) ++port;
   return port;
 }
 
@@ -115,11 +128,12 @@ json probe(const char* path, int port) {
   return {{"httpGet", {{"path", path}, {"port", port}}}, {"timeoutSeconds", 5}};
 }
 
-void add_probes(json& pod) {
+void add_probes(json& pod, const JobForm& form) {
   json& container = container_of(pod);
   const std::string said = variable_value(container, kStatusVariable);
-  const int port = static_cast<int>(parse_integer(said).value_or(free_port(container)));
-  if (port == 0) return;
+  const int64_t wanted = parse_integer(said).value_or(free_port(pod, form));
+  if (wanted <= 0 || wanted > kMaxPort) return;  // none, or one that `muster run` refuses
+  const int port = static_cast<int>(wanted);
   if (port != kStatusPort && said.empty())
     set_variable(container, kStatusVariable, std::to_string(port));
   add_port(pod, kStatusName, port);
@@ -136,7 +150,7 @@ bool asks_for_rdma(const json& container) {
   for (const auto& [kind, amounts] : resources.items()) {
     if (!amounts.is_object()) continue;
     for (const auto& [name, amount] : amounts.items())
-      if (name.starts_with("rdma/")) return true;
+      if (name.starts_with("rdma/") || name.ends_with("/efa")) return true;
   }
   return std::ranges::any_of(container.value("volumeMounts", json::array()), [](const json& mount) {
     return mount.value("mountPath", "").starts_with(kRdmaFolder);
@@ -153,10 +167,13 @@ void lock_down(json& container, const json& of_pod) {
   if (context.value("privileged", json()) == true) return;  // the API refuses both
   json& capabilities = object_in(context, "capabilities");
   capabilities.emplace("drop", json::array({"ALL"}));
-  if (asks_for_rdma(container) && !has_item(list_in(capabilities, "add"), "IPC_LOCK"))
-    capabilities["add"].push_back("IPC_LOCK");
-  if (!has_item(capabilities.value("add", json::array()), "SYS_ADMIN"))
-    context.emplace("allowPrivilegeEscalation", false);
+  const auto adds = [&capabilities](const std::string& name) {
+    const json added = capabilities.value("add", json::array());
+    return has_item(added, name) || has_item(added, "CAP_" + name);
+  };
+  if (asks_for_rdma(container) && !adds("IPC_LOCK"))
+    list_in(capabilities, "add").push_back("IPC_LOCK");
+  if (!adds("SYS_ADMIN")) context.emplace("allowPrivilegeEscalation", false);
 }
 
 void lock_down_all(json& pod) {
@@ -188,7 +205,7 @@ void dress(json& pod, const JobForm& form) {
   add_volume(pod, kTmp, {{"emptyDir", json::object()}}, kTmpFolder);
   set_grace_period(pod);
   // On the host network 8080 is whoever's it is.
-  if (!is_on_host_network(pod)) add_probes(pod);
+  if (!is_on_host_network(pod)) add_probes(pod, form);
   for (const char* const list : {"initContainers", "containers"}) {
     if (!spec.contains(list)) continue;
     std::ranges::for_each(spec[list], tell_name);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "launcher/render/form_of_flags_parts.h"
 #include "launcher/render/pod_parts.h"
 
@@ -72,16 +73,19 @@ void set_pods(const RenderRequest& request, JobForm& form) {
 }
 
 // One terminal is enough, and the program of rank 0 is what people talk to.
-void add_terminal(const ContainerFlags& flags, JobForm& form) {
+void add_terminal(const RenderRequest& request, JobForm& form) {
+  const ContainerFlags& flags = request.container;
   json& container = container_of(form.pods.front().pod);
   if (flags.standard_input.value_or(flags.attach)) container["stdin"] = true;
   if (flags.terminal.value_or(flags.attach)) container["tty"] = true;
   if (!flags.attach) return;
   const std::string space = form.name_space.empty() ? "" : "-n " + form.name_space + " ";
+  std::vector<std::string> labels;
+  const json first = first_pod_labels(request, form);
+  for (const auto& [name, value] : first.items())
+    labels.push_back(name + "=" + value.get<std::string>());
   form.remarks.push_back("attach when it runs: kubectl attach -it " + space + "$(kubectl get pod " +
-                         space + "-o name -l " + std::string(kInstanceLabel) + "=" + form.name +
-                         "," + std::string(kRoleLabel) + "=" + form.pods.front().role +
-                         " | head -n 1)");
+                         space + "-o name -l " + join(labels, ",") + ")");
 }
 
 void set_job(const RenderRequest& request, JobForm& form) {
@@ -102,6 +106,15 @@ void set_job(const RenderRequest& request, JobForm& form) {
 
 }  // namespace
 
+json first_pod_labels(const RenderRequest& request, const JobForm& form) {
+  json labels = {{kInstanceLabel, form.name}, {kRoleLabel, form.pods.front().role}};
+  if (form.pods.front().pods == 1) return labels;
+  const bool is_operators = request.to == JobKind::kPytorchJob || request.to == JobKind::kMpiJob;
+  labels[is_operators ? "training.kubeflow.org/replica-index"
+                      : "batch.kubernetes.io/job-completion-index"] = "0";
+  return labels;
+}
+
 Result<JobForm> form_of_flags(const RenderRequest& request) {
   MUSTER_RETURN_IF_ERROR(check_request(request));
   JobForm form;
@@ -109,7 +122,7 @@ Result<JobForm> form_of_flags(const RenderRequest& request) {
   set_pods(request, form);
   if (!request.container.replaces_entrypoint)
     form.remarks.emplace_back("without --command the image's ENTRYPOINT must be: muster run --");
-  add_terminal(request.container, form);
+  add_terminal(request, form);
   add_storage_documents(request, form);
   add_door_documents(request, form);
   return form;

@@ -110,6 +110,11 @@ Status check_paths(const RenderRequest& request) {
   if (request.storage.git) paths.push_back(request.storage.git->target);
   if (request.resources.large_shm) paths.emplace_back("/dev/shm");
   if (!request.doors.sinks.empty()) paths.emplace_back("/var/run/muster");
+  for (std::string& path : paths) {
+    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+    if (path == "/etc/muster" || path == "/etc/podinfo")
+      return wrong("--volume, --pvc, --storage, ...: '" + path + "': this path is Muster's own");
+  }
   std::ranges::sort(paths);
   const auto twice = std::ranges::adjacent_find(paths);
   return twice == paths.end() ? Status()
@@ -134,6 +139,8 @@ Status check_doors(const RenderRequest& request) {
       return wrong("--node-port: " + std::to_string(*twice) + " is there twice");
   }
   const bool has_service = !doors.node_ports.empty() || !doors.urls.empty();
+  if (has_service && request.job.runs)
+    return wrong("--node-port, --external-url: of --runs none is the first");
   if (has_service && request.name.size() > kMostLetters)
     return wrong("--name: '" + request.name + "' must be at most 57 letters with a tool's Service");
   return {};

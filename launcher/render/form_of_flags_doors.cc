@@ -70,11 +70,6 @@ json sidecar_words(const RenderRequest& request) {
   return words;
 }
 
-// Rank 0 is in them.
-json first_pods(const JobForm& form) {
-  return {{kInstanceLabel, form.name}, {kRoleLabel, form.pods.front().role}};
-}
-
 json port_of(int port) {
   return {{"name", "port-" + std::to_string(port)}, {"port", port}, {"targetPort", port}};
 }
@@ -87,8 +82,9 @@ void add_node_ports(const RenderRequest& request, JobForm& form) {
     ports.back()["nodePort"] = node_port;
   }
   json service = document(form, "v1", "Service", form.name + "-ports");
-  service["spec"] = {
-      {"type", "NodePort"}, {"selector", first_pods(form)}, {"ports", std::move(ports)}};
+  service["spec"] = {{"type", "NodePort"},
+                     {"selector", first_pod_labels(request, form)},
+                     {"ports", std::move(ports)}};
   form.beside.push_back(std::move(service));
 }
 
@@ -110,7 +106,7 @@ void add_urls(const RenderRequest& request, JobForm& form) {
     if (url.secure) ingress["spec"]["tls"].push_back({{"hosts", json::array({url.host})}});
   }
   json service = document(form, "v1", "Service", form.name + "-tools");
-  service["spec"] = {{"selector", first_pods(form)}, {"ports", std::move(ports)}};
+  service["spec"] = {{"selector", first_pod_labels(request, form)}, {"ports", std::move(ports)}};
   form.beside.push_back(std::move(service));
   form.beside.push_back(std::move(ingress));
 }

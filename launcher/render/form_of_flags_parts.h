@@ -13,6 +13,8 @@ namespace muster::launcher {
 
 /// Says which pods these are; those with rank 0 are reached by it.
 inline constexpr std::string_view kRoleLabel = "app.kubernetes.io/component";
+/// By which the pod with rank 0 is found, or MPI's launcher.
+[[nodiscard]] nlohmann::json first_pod_labels(const RenderRequest& request, const JobForm& form);
 
 /// All ranks are those of an MPI program.
 [[nodiscard]] bool is_of_mpi(const RenderRequest& request);

@@ -35,6 +35,8 @@ constexpr std::string_view kHeld[] = {"numNodes",
                                       "sshAuthMountPath",
                                       "runLauncherAsNode",
                                       "minMember",
+                                      "minAvailable",
+                                      "priorityClass",
                                       "queue",
                                       "priorityClassName",
                                       "replicas",
@@ -153,8 +155,28 @@ std::string workers_of(const Field& document, const Workload& workload) {
   return document.at(value->path).text().value_or(std::nullopt).value_or("");
 }
 
+// What Kubeflow's operators say of the same. A queue is Volcano's.
+Status read_scheduling(const Field& policy, JobForm& form) {
+  constexpr std::pair<const char*, const char*> kFields[] = {
+      {"minAvailable", "minMember"},
+      {"queue", "queue"},
+      {"priorityClass", "priorityClassName"},
+      {"scheduleTimeoutSeconds", "scheduleTimeoutSeconds"}};
+  if (!policy.is_there()) return {};
+  const bool is_volcanos = policy["queue"].is_there() || policy["priorityClass"].is_there();
+  json& gang = form.gang[is_volcanos ? "volcano" : "coscheduling"];
+  gang = json::object();
+  for (const auto& [name, in_gang] : kFields) {
+    const auto text = policy[name].text();
+    if (!text) return Error(text.error());
+    if (*text) gang[in_gang] = policy[name].value();
+  }
+  return {};
+}
+
 Status read_policies(const Field& document, const Workload& workload, JobForm& form) {
   MUSTER_RETURN_IF_ERROR(read_gang(document.at("spec.podGroupPolicy"), form));
+  MUSTER_RETURN_IF_ERROR(read_scheduling(document.at("spec.runPolicy.schedulingPolicy"), form));
   const Field ssh = document.at("spec.mlPolicy.mpi.sshAuthMountPath").is_there()
                         ? document.at("spec.mlPolicy.mpi.sshAuthMountPath")
                         : document.at("spec.sshAuthMountPath");
@@ -207,7 +229,7 @@ Status read_holder(const Field& document, const Replica& replica, PodForm& pods)
   const auto limit = holder["backoffLimit"].number(0, kMost);
   const auto policy = holder["restartPolicy"].text();
   if (!limit || !policy) return Error(limit ? policy.error() : limit.error());
-  pods.backoff_limit = *limit;
+  if (holder.path() != "spec") pods.backoff_limit = *limit;  // a Job's own is the form's
   if (*policy && **policy != "ExitCode") pods.pod["spec"]["restartPolicy"] = **policy;
   return {};
 }
@@ -237,10 +259,11 @@ Status add_pods(const Field& document, const Workload& workload, JobForm& form) 
 
 void add_metrics(JobForm& form) {
   for (PodForm& pods : form.pods) {
-    const json metadata = pods.pod.value("metadata", json::object());
-    const json own = metadata.value("annotations", json::object());
-    if (form.annotations.value(kMetrics, own.value(kMetrics, "")) == "true")
-      publish_metrics(pods.pod);
+    for (const Field& annotations :
+         {Field(&form.annotations, ""), Field(&pods.pod, "")["metadata"]["annotations"]}) {
+      const auto wants = annotations[kMetrics].text();
+      if (wants && *wants == "true") publish_metrics(pods.pod);
+    }
   }
 }
 

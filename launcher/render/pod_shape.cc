@@ -113,6 +113,26 @@ void drop_nulls(json& value) {
 
 }  // namespace
 
+// A number or a boolean without quotes, where Kubernetes wants a text.
+void make_text(json& value) {
+  if (value.is_primitive() && !value.is_string() && !value.is_null()) value = dump_json(value);
+}
+
+void make_texts(json& pod) {
+  json& metadata = pod["metadata"];
+  for (const char* const map : {"labels", "annotations"})
+    if (metadata.is_object() && metadata.contains(map) && metadata[map].is_object())
+      for (json& value : metadata[map]) make_text(value);
+  if (metadata.is_null()) pod.erase("metadata");
+  for (const char* const list : {"containers", "initContainers"}) {
+    if (!pod["spec"].contains(list)) continue;
+    for (json& container : pod["spec"][list])
+      if (container.contains("env"))
+        for (json& variable : container["env"])
+          if (variable.contains("value")) make_text(variable["value"]);
+  }
+}
+
 Status check_pod(PodForm& pods) {
   drop_nulls(pods.pod);
   for (const Shape& shape : kPod)
@@ -129,6 +149,11 @@ Status check_pod(PodForm& pods) {
   const json spec = pods.pod.is_object() ? pods.pod.value("spec", json()) : json();
   if (!spec.is_object() || spec.value("containers", json()).empty())
     return wrong(pods.role + ".spec.containers: there must be one");
+  const json grace = spec.value("terminationGracePeriodSeconds", json());
+  if (grace.is_number() && grace < 0)
+    return wrong(pods.role + ".spec.terminationGracePeriodSeconds: '" + dump_json(grace) +
+                 "' must be 0 or more");
+  make_texts(pods.pod);
   return {};
 }
 

@@ -57,8 +57,9 @@ Status check(JobForm& form) {
   return {};
 }
 
+// Of MPI the number in the runtime is that of launchers; the TrainJob's is that of nodes.
 json ml_policy(const JobForm& form) {
-  json policy = {{"numNodes", ranked_pods(form)}};
+  json policy = {{"numNodes", is_mpi(form) ? 1 : ranked_pods(form)}};
   const std::string name(policy_of(form));
   if (!name.empty()) policy[name] = json::object();
   if (!is_mpi(form)) return policy;
@@ -87,6 +88,8 @@ json runtime_template(JobForm& form) {
     container_of(pods.pod)["name"] = kNode;
     if (gang.is_object() && gang.contains("priorityClassName"))
       pods.pod["spec"].emplace("priorityClassName", gang["priorityClassName"]);
+    if (!form.gang.is_null() && form.gang.contains("volcano"))
+      pods.pod["spec"].emplace("schedulerName", "volcano");
   }
   json made = {{"spec", jobset_spec(form)}};
   if (has_queue) made["metadata"]["annotations"][kQueue] = gang["queue"];

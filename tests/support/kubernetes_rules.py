@@ -224,6 +224,9 @@ class TrainingRuntimeRules(JobSetRules):
         self.need("node" in jobs and set(jobs) <= {"launcher", "node"}, "replicatedJobs are launcher and node")
         self.need("launcher" in jobs or "mpi" not in policy, "MPI needs a launcher")
         self.need(len(set(policy) - {"numNodes"}) <= 1, "one policy")
+        self.need("mpi" not in policy or policy["numNodes"] == 1, "numNodes of an MPI runtime is that of launchers")
+        self.need("volcano" not in self.spec.get("podGroupPolicy", {}) or
+                  all(job["template"]["spec"]["template"]["spec"].get("schedulerName") == "volcano" for job in jobs.values()), "not Volcano's scheduler")
         steps = [job["template"].get("metadata", {}).get("labels", {}).get("trainer.kubeflow.org/trainjob-ancestor-step") for job in jobs.values()]
         self.need(steps.count("trainer") == 1, "one replicatedJob is the trainer")
         for job in jobs.values():

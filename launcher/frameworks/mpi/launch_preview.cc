@@ -24,7 +24,12 @@ Result<mpi::LaunchFacts> facts_of(const Files& files, const Options& options) {
   if (!muster) return muster.error();
   const bool ssh = options.framework.uses_ssh() || options.framework.uses_sshd();
   mpi::LaunchFacts facts;
-  facts.rsh_program = beside(*muster, ssh ? kSshLink : kRshLink);
+  const std::string_view link = ssh ? kSshLink : kRshLink;
+  facts.rsh_program = beside(*muster, link);
+  if (!files.exists(facts.rsh_program)) {
+    facts.rsh_program = made(link);
+    facts.rsh_words = words_for(*muster, link);
+  }
   facts.hostfile = made("hosts");
   facts.hosts = options.max_nodes;
   facts.slots = options.workers_per_node.number;

@@ -16,6 +16,8 @@ TEST(OwnBinary, TheLinkBesideItIsTakenElseOneIsMade) {
   const auto made = find_or_make_link(files, "/usr/bin/muster", kRshLink, *folder);
   EXPECT_EQ(made->path, folder->path() + "/muster-rsh");
   EXPECT_EQ(made->words, "/usr/bin/muster rsh");
+  for (const char* other : {"/opt/my tools/muster", "/opt/a:b/muster", "/usr/bin/torchrun"})
+    EXPECT_EQ(words_for(other, kRshLink), "") << other;
   EXPECT_EQ(*RealFiles().link_target(folder->path() + "/muster-rsh"), "/usr/bin/muster");
   files.add_executable("/usr/bin/muster-rsh");
   const auto found = find_or_make_link(files, "/usr/bin/muster", kRshLink, *folder);

@@ -25,6 +25,14 @@ TEST(YamlReader, PlainScalarsAreWhatTheyLookLikeAndQuotedOnesTexts) {
   EXPECT_EQ(read("- |\n  two\n  lines\n- >\n  one\n  line\n"), R"(["two\nlines\n","one line\n"])");
 }
 
+// Modes of files are octal, and people write yes.
+TEST(YamlReader, PlainScalarsAreThoseOfYaml11) {
+  EXPECT_EQ(read("{a: 0400, b: 0755, c: 0o17, d: 0x1ed, e: 0, f: 08, g: 0.5, h: 0-1, i: 0x}"),
+            R"({"a":256,"b":493,"c":15,"d":493,"e":0,"f":8,"g":0.5,"h":"0-1","i":"0x"})");
+  EXPECT_EQ(read("{a: yes, b: On, c: no, d: OFF, e: 'yes', yes: x}"),
+            R"({"a":true,"b":true,"c":false,"d":false,"e":"yes","yes":"x"})");
+}
+
 TEST(YamlReader, TakesAllDocumentsThatHoldAnything) {
   EXPECT_EQ(read("# nothing\n---\na: 1\n---\n---\nb: [1, 2]\n"), R"({"a":1}|{"b":[1,2]})");
   EXPECT_EQ(read(""), "");

@@ -40,6 +40,25 @@ TEST(RankStreams, AnythingElseIsAnErrorThatNamesTheVariable) {
   }
 }
 
+TEST(RankStreams, EachFieldIsOfItsType) {
+  const std::string fine = encode(example());
+  const std::pair<const char*, const char*> changes[] = {
+      {R"("tee":{)", R"("tee":[{)"},
+      {R"("shown":[0,3])", R"("shown":["0"])"},
+      {R"("role":"actor)", R"("rule":"actor)"},
+      {R"("prefix":")", R"("prefixes":")"},
+      {R"("prefix_tee_only":true)", R"("prefix_tee_only":1)"},
+      {R"("prefix_several_only":true)", R"("prefix_several_only":"true")"}};
+  for (const auto& [from, to] : changes) {
+    std::string text = fine;
+    const size_t at = text.find(from);
+    ASSERT_NE(at, std::string::npos) << from << " in " << fine;
+    text.replace(at, std::string_view(from).size(), to);
+    if (std::string_view(from) == R"("tee":{)") text.replace(text.find('}', at), 1, "}]");
+    EXPECT_FALSE(parse_rank_streams(text)) << text;
+  }
+}
+
 TEST(RankStreams, ARankThatIsAloneHasAPrefixOnlyIfItWasAskedFor) {
   RankStreams streams = example();
   EXPECT_EQ(output_options(streams, 1, "").prefix_template, "");

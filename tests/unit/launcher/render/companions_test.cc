@@ -15,7 +15,8 @@ using nlohmann::json;
 TEST(Companions, OthersReachTheStatusPortAndThoseOfServices) {
   JobForm form = form_of_workers(2);
   form.pods[0].pod["spec"]["containers"][0]["ports"] =
-      json::array({{{"name", "muster"}, {"containerPort", 29400}}});
+      json::array({{{"name", "muster"}, {"containerPort", 29400}},
+                   {{"containerPort", 5000}, {"protocol", "UDP"}}});
   form.beside.push_back(
       {{"kind", "Service"}, {"spec", {{"ports", {{{"port", 80}, {"targetPort", 8888}}}}}}});
   form.beside.push_back({{"kind", "PersistentVolumeClaim"}});
@@ -23,7 +24,9 @@ TEST(Companions, OthersReachTheStatusPortAndThoseOfServices) {
   const json policy = network_policy(form);
   const json pods = {{"matchLabels", {{"app.kubernetes.io/instance", "bert"}}}};
   const json among = {{"from", json::array({{{"podSelector", pods}}})}};
-  const json open = {{"ports", json::array({{{"port", 8080}}, {{"port", 8888}}})}};
+  const json open = {
+      {"ports",
+       json::array({{{"port", 5000}, {"protocol", "UDP"}}, {{"port", 8080}}, {{"port", 8888}}})}};
   EXPECT_EQ(policy["spec"], json({{"podSelector", pods},
                                   {"policyTypes", {"Ingress"}},
                                   {"ingress", json::array({among, open})}}));

@@ -86,7 +86,7 @@ TEST(Dress, HelpersAreLockedDownToo) {
             pod["spec"]["containers"][0]["securityContext"]);
   EXPECT_FALSE(pod["spec"]["initContainers"][0].contains("livenessProbe"));
   EXPECT_EQ(pod["spec"]["initContainers"][0]["volumeMounts"],
-            json::array({{{"name", "tmp"}, {"mountPath", "/tmp"}}}));
+            json::array({{{"name", "muster-tmp"}, {"mountPath", "/tmp"}}}));
 }
 
 TEST(Dress, WhoReportsAnnotationsKnowsItsName) {
@@ -99,6 +99,7 @@ TEST(Dress, WhoReportsAnnotationsKnowsItsName) {
 TEST(Dress, RdmaLocksMemory) {
   for (const json& fields :
        {json({{"resources", {{"limits", {{"rdma/hca", 1}}}}}}),
+        json({{"resources", {{"limits", {{"vpc.amazonaws.com/efa", 4}}}}}}),
         json({{"volumeMounts",
                json::array({{{"name", "ib"}, {"mountPath", "/dev/infiniband"}}})}})}) {
     const json pod = dressed(with_container(fields));
@@ -137,6 +138,13 @@ TEST(Dress, APortOfTheProgramStaysTheProgramsOwn) {
   const json same = dressed(with_container({{"ports", metrics}}));
   EXPECT_EQ(variable_of(same, "MUSTER_STATUS_PORT"), "");
   EXPECT_EQ(same["spec"]["containers"][0]["ports"], metrics);
+}
+
+TEST(Dress, APortOfAnotherContainerIsTaken) {
+  const json other = {{"name", "web"}, {"ports", json::array({{{"containerPort", 8080}}})}};
+  json pod = plain_pod();
+  pod["spec"]["containers"].push_back(other);
+  EXPECT_EQ(variable_of(dressed({{"spec", pod["spec"]}}), "MUSTER_STATUS_PORT"), "8081");
 }
 
 TEST(Dress, NoProbesWithoutAStatusPort) {

@@ -324,6 +324,10 @@ const std::vector<Place>& door_places() {
        R"({"type":"NodePort","selector":{"app.kubernetes.io/instance":"job",
              "app.kubernetes.io/component":"master"},
            "ports":[{"name":"port-8888","port":8888,"targetPort":8888,"nodePort":30000}]})"},
+      {{"--workers", "2", "--to", "job", "--node-port", "8888:30000"},
+       "/beside/Service/spec/selector",
+       R"({"app.kubernetes.io/instance":"job","app.kubernetes.io/component":"worker",
+           "batch.kubernetes.io/job-completion-index":"0"})"},
       {{"--external-url", "8888=https://a.example/x"},
        "/beside/Ingress/spec",
        R"({"rules":[{"host":"a.example","http":{"paths":[{"path":"/x","pathType":"Prefix",
@@ -408,8 +412,8 @@ TEST(FormOfFlags, PeopleAreToldWhatTheyMustKnow) {
   EXPECT_TRUE(has_remark({"--attach", "-p", "t"},
                          "kubectl attach -it -n runai-t $(kubectl get pod "
                          "-n runai-t -o name -l "
-                         "app.kubernetes.io/instance=job,"
-                         "app.kubernetes.io/component=master"));
+                         "app.kubernetes.io/component=master,"
+                         "app.kubernetes.io/instance=job)"));
   EXPECT_TRUE(has_remark({"--pvc", ":1Gi:/d", "--workers", "1"},
                          "--pvc: /d is ReadWriteOnce: all 2 pods must be on one node"));
   EXPECT_TRUE(has_remark({"--storage", "size=1Gi,path=/d", "--runs=3", "--parallelism=3"},

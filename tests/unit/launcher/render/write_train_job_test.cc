@@ -62,7 +62,8 @@ TEST(WriteTrainJob, MpiHasALauncher) {
   JobForm form = form_with_launcher(2);
   form.workers = "4";
   const Written made = written(form);
-  EXPECT_EQ(made.runtime["mlPolicy"]["numNodes"], 2);
+  EXPECT_EQ(made.runtime["mlPolicy"]["numNodes"], 1);  // launchers
+  EXPECT_EQ(made.job["trainer"]["numNodes"], 2);
   EXPECT_EQ(made.runtime["mlPolicy"]["mpi"]["runLauncherAsNode"], false);
   EXPECT_EQ(made.runtime["mlPolicy"]["mpi"]["numProcPerNode"], 4);
   EXPECT_EQ(part(made, 0)["name"], "launcher");

@@ -18,6 +18,7 @@ namespace muster {
 namespace {
 
 constexpr size_t kMaxFolderEntries = 100'000;
+constexpr int kMaxTries = 10'000;
 
 Error no_such_call(std::string_view call, const std::string& path, int os_errno) {
   return os_error(std::string(call) + " '" + path + "' in a recorded machine", os_errno);
@@ -49,8 +50,13 @@ Result<UniqueFd> RecordedFiles::open_below(const std::string& path, int flags) c
   how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
   const std::string relative = below(path);
-  const auto fd =
-      static_cast<int>(syscall(SYS_openat2, root_.get(), relative.c_str(), &how, sizeof how));
+  int fd = -1;
+  // While anybody on the machine renames or mounts, the kernel cannot tell where ".." leads, and
+  // asks to be asked again (openat2(2), EAGAIN).
+  for (int i = 0; i < kMaxTries; ++i) {
+    fd = static_cast<int>(syscall(SYS_openat2, root_.get(), relative.c_str(), &how, sizeof how));
+    if (fd >= 0 || errno != EAGAIN) break;
+  }
   if (fd < 0) return os_error("open '" + path + "'");
   return UniqueFd(fd);
 }

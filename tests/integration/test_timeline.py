@@ -175,8 +175,8 @@ class ManyNodesTest(TimelineTest):
         self.finish(agents)
 
     def test_a_worker_that_failed_elsewhere(self):
-        self.write("fail", "")
         agents = self.start_job(2, "--max-restarts", 2)
+        self.write("fail", "")  # now that both have begun
         self.told(agents[0], "failure")
         self.expect_adds_up(self.events("run-1")[0])
         self.finish(agents)

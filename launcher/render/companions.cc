@@ -2,6 +2,7 @@
 
 #include <set>
 #include <string>
+#include <utility>
 
 #include "launcher/render/pod_parts.h"
 #include "launcher/render/workload_parts.h"
@@ -105,6 +106,17 @@ json scheduling_policy(const JobForm& form) {
     for (const auto& [name, in_policy] : kFields)
       if (gang.is_object() && gang.contains(name)) policy[in_policy] = gang[name];
   return policy;
+}
+
+std::vector<json> prepare_for_no_operator(JobForm& form) {
+  set_job(form);
+  set_sizes(form);
+  mount_job_secret(form);
+  declare_job_port(form);
+  std::vector<json> documents = std::move(form.beside);
+  for (json& group : pod_groups(form)) documents.push_back(std::move(group));
+  documents.push_back(network_policy(form));
+  return documents;
 }
 
 }  // namespace muster::launcher

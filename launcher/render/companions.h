@@ -22,4 +22,8 @@ std::vector<nlohmann::json> pod_groups(JobForm& form);
 /// form.gang as Kubeflow's runPolicy.schedulingPolicy; null = none.
 nlohmann::json scheduling_policy(const JobForm& form);
 
+/// For kinds whose controller tells pods little and knows no gangs: Muster's own settings in the
+/// pods, and the documents beside the workload, in the order in which they are applied.
+std::vector<nlohmann::json> prepare_for_no_operator(JobForm& form);
+
 }  // namespace muster::launcher

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "launcher/options/option_values.h"
 #include "launcher/render/pod_parts.h"
 
 namespace muster::launcher {
@@ -17,7 +18,6 @@ using nlohmann::json;
 constexpr int64_t kGraceSeconds = 30;  // Kubernetes', where nobody says it
 constexpr int64_t kMostMargin = 10;
 constexpr int kStatusPort = 8080;
-constexpr int kMaxPort = 65'535;
 constexpr const char* kStatusName = "muster-status";
 constexpr const char* kStatusVariable = "MUSTER_STATUS_PORT";
 constexpr const char* kTmp = "muster-tmp";

@@ -28,13 +28,7 @@ Status check(JobForm& form) {
 
 Result<Documents> write_job(JobForm& form) {
   MUSTER_RETURN_IF_ERROR(check(form));
-  set_job(form);
-  set_sizes(form);
-  mount_job_secret(form);
-  declare_job_port(form);
-  Documents documents = std::move(form.beside);
-  for (json& group : pod_groups(form)) documents.push_back(std::move(group));
-  documents.push_back(network_policy(form));
+  Documents documents = prepare_for_no_operator(form);
   PodForm& pods = form.pods.front();
   const int limit = form.backoff_limit.value_or(kBackoffLimit);
   if (!form.runs && pods.pods > 1) {

@@ -13,13 +13,7 @@ using nlohmann::json;
 Result<Documents> write_jobset(JobForm& form) {
   if (form.runs)
     return cannot_hold("jobset", "--runs are independent, and pods of a JobSet are one job", "job");
-  set_job(form);
-  set_sizes(form);
-  mount_job_secret(form);
-  declare_job_port(form);
-  Documents documents = std::move(form.beside);
-  for (json& group : pod_groups(form)) documents.push_back(std::move(group));
-  documents.push_back(network_policy(form));
+  Documents documents = prepare_for_no_operator(form);
   const std::string first = form.pods.front().role;
   json set = workload_document(form, "jobset.x-k8s.io/v1alpha2", "JobSet");
   set["spec"] = jobset_spec(form);

@@ -341,6 +341,7 @@ void World::ask_agent(int from, const Candidate& agent, Guided answered) {
     const auto link = asked.candidate_links.find(followed.value_or(-1));
     if (!leader && link != asked.candidate_links.end())
       leader = place_of(node(links_.at(link->second).to));
+    if (!leader && asked.member->knows_round()) leader = agent;
     if (!reachable(from, to)) return;
     after(delay(from, to), from, [this, from, who = asked.incarnation, answered, leader] {
       NodeList& list = node(from).list;

@@ -28,22 +28,25 @@ void LeaderGuide::ask(const std::vector<Candidate>& listed,
 void LeaderGuide::ask_next() {
   while (open_ < kGuidesAtOnce && !waiting_.empty()) {
     ++open_;
-    queries_.push_back(std::make_unique<AgentQuery>(
-        doors_, AgentQuestion{.agents = {waiting_.front()}, .run_id = run_id_, .follow = false},
-        [this](const Result<AgentQuery::Answer>& answer) { answered(answer); }));
+    const Candidate agent = std::move(waiting_.front());
     waiting_.pop_front();
+    queries_.push_back(std::make_unique<AgentQuery>(
+        doors_, AgentQuestion{.agents = {agent}, .run_id = run_id_, .follow = false},
+        [this, agent](const Result<AgentQuery::Answer>& answer) { answered(agent, answer); }));
   }
   if (open_ == 0) finish(std::nullopt);
 }
 
-void LeaderGuide::answered(const Result<AgentQuery::Answer>& answer) {
+// An agent that knows the job and has no leader now is asked who may lead: its own leader may be
+// out of our reach, and run.
+void LeaderGuide::answered(const Candidate& agent, const Result<AgentQuery::Answer>& answer) {
   --open_;
-  const bool leads_others =
-      answer && answer->leader &&
-      std::ranges::none_of(joined_, [&answer](const rendezvous::RosterEntry& node) {
-        return node.host == answer->leader->host && node.port == answer->leader->port;
-      });
-  if (leads_others) return finish(answer->leader);
+  if (!answer || !answer->knows_job) return ask_next();
+  const Candidate& place = answer->leader ? *answer->leader : agent;
+  const bool is_here = std::ranges::any_of(joined_, [&place](const rendezvous::RosterEntry& node) {
+    return node.host == place.host && node.port == place.port;
+  });
+  if (!is_here) return finish(place);
   ask_next();
 }
 

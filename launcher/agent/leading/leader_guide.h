@@ -1,4 +1,4 @@
-// LeaderGuide: asks the listed nodes that have not joined whether they have a leader. Nodes that
+// LeaderGuide: asks the listed nodes that have not joined whether they know of the job. Nodes that
 // came to a running job may be all that may lead by the list that they read. Before they form a
 // round of their own they must hear of that job from any other node of the list.
 #pragma once
@@ -25,7 +25,8 @@ inline constexpr Duration kGuideDeadline = std::chrono::seconds(1);
 
 class LeaderGuide {
  public:
-  /// Where a leader is, as its followers reach it; none = nobody that answered knows of one.
+  /// Where a leader is, as its followers reach it, or an agent that knows who may lead; none =
+  /// nobody that answered knows of the job.
   using Done = std::function<void(std::optional<rendezvous::Candidate> leader)>;
 
   /// Asks about this job. What `doors` names is borrowed.
@@ -34,15 +35,15 @@ class LeaderGuide {
   LeaderGuide(const LeaderGuide&) = delete;
   LeaderGuide& operator=(const LeaderGuide&) = delete;
 
-  /// Asks those of `listed` that are not among `joined` until one of them leads, or follows a
-  /// leader that has not joined. `done` is called once, from the loop, within kGuideDeadline. A
-  /// further call cancels.
+  /// Asks those of `listed` that are not among `joined` until one of them leads, follows a leader
+  /// that has not joined, or knows a round of the job. `done` is called once, from the loop, within
+  /// kGuideDeadline. A further call cancels.
   void ask(const std::vector<rendezvous::Candidate>& listed,
            std::vector<rendezvous::RosterEntry> joined, Done done);
 
  private:
   void ask_next();
-  void answered(const Result<AgentQuery::Answer>& answer);
+  void answered(const rendezvous::Candidate& agent, const Result<AgentQuery::Answer>& answer);
   void finish(std::optional<rendezvous::Candidate> leader);
 
   const AgentQuery::Doors doors_;

@@ -37,6 +37,13 @@ bool is_leaders_word(const std::string& status) {
   return parsed && parsed->is_object() && parsed->contains("leader");
 }
 
+bool names_round(const std::string& status) {
+  const auto parsed = parse_json(status);
+  if (!parsed || !parsed->is_object()) return false;
+  const auto round = parsed->find("round");
+  return round != parsed->end() && round->is_number_unsigned() && round->get<uint64_t>() > 0;
+}
+
 // The agent of this machine: it listens on every interface, or the job is on loopback anyway.
 rendezvous::Candidate own_agent(const Environment& environment) {
   rendezvous::Candidate own;
@@ -138,9 +145,12 @@ void AgentQuery::take(const rendezvous::Message& message) {
 
 void AgentQuery::take_status(const std::string& json) {
   const auto leader = pointer_in(json);
-  if (!leader)
-    return finish(Answer{json, "", is_leaders_word(json) ? std::optional(asked_) : std::nullopt});
-  if (!question_.follow) return finish(Answer{json, "", leader});
+  if (!leader) {
+    const bool leads = is_leaders_word(json);
+    return finish(
+        Answer{json, "", leads ? std::optional(asked_) : std::nullopt, leads || names_round(json)});
+  }
+  if (!question_.follow) return finish(Answer{json, "", leader, true});
   follower_ = json;
   waiting_.clear();
   if (pointers_++ < kMaxPointers) {

@@ -45,11 +45,13 @@ struct AgentQuestion {
 class AgentQuery {
  public:
   /// What came of it. `note`: why `json` is not the leader's word; "" = it is, or nobody is known.
-  /// `leader`: where it is; none = not known.
+  /// `leader`: where it is; none = not known. `knows_job`: has a leader, or was in a round, or was
+  /// told of one.
   struct Answer {
     std::string json;
     std::string note;
     std::optional<rendezvous::Candidate> leader = {};
+    bool knows_job = false;
   };
   /// Errors: kPeer, nobody answers, with why for each of them; kConfig, an agent has another job
   /// secret, run id or version, or refuses the target.

@@ -43,13 +43,13 @@ Result<WorkerPlan> WorkerPlan::make(const Files& files, const AgentContext& cont
   // What a launcher starts may be on other nodes alone.
   if (!needs.launcher) MUSTER_RETURN_IF_ERROR(check_script(options, files));
   plan.command_ = std::move(*command);
+  MUSTER_RETURN_IF_ERROR(plan.read_fabric(files, machine));
   if (!needs.workers) {
     plan.local_world_size_ = 0;
   } else {
     MUSTER_RETURN_IF_ERROR(plan.count_workers(machine.files));
   }
   MUSTER_RETURN_IF_ERROR(check_descriptor_limit(context.setup.fd_limit, plan.local_world_size_));
-  MUSTER_RETURN_IF_ERROR(plan.read_fabric(files, machine));
   plan.set_round(plan.alone());
   if (options.virtual_local_rank && plan.local_world_size_ > 0) {
     // The devices that are not there for the last worker, no attempt will find.
@@ -74,7 +74,7 @@ Status WorkerPlan::count_workers(const Files& files) {
   }
   auto allowed = allowed_cpus();
   if (!allowed) return std::move(allowed).error();
-  const auto devices = nccl::discover_accelerators(files);
+  const auto devices = fabric_ ? fabric_->machine.accelerators : nccl::discover_accelerators(files);
   const auto count = decide_worker_count(options.workers_per_node, read_cpu_budget(files, *allowed),
                                          devices, context_->environment);
   if (!count) return count.error();

@@ -18,8 +18,8 @@ PROVIDER = "tcp;ofi_rxm"
 PINGS = 2000
 LARGE = 1 << 20
 MACHINE = "oci-h100-pod"  # 16 RDMA devices, 8 GPUs
-PLAN = Metric("fabric", "planning a pod with 16 RDMA devices and 8 GPUs: what muster env takes longer", "ms", budgets=(Budget(5),))
-PROCESS = Metric("fabric", "muster env where there is nothing to plan", "ms")
+PLAN = Metric("fabric", "planning a pod with 16 RDMA devices and 8 GPUs: beside a plain muster env", "ms", budgets=(Budget(5),))
+START = Metric("fabric", "a start where there is nothing to plan: beside --no-fabric-env", "ms", budgets=(Budget(1),))
 CHECKS = Metric("fabric", "muster doctor of this machine, without peers", "ms", budgets=(Budget(300),))
 LATENCY = Metric("fabric", "half of a round trip of 8 bytes, libfabric over tcp", "µs")
 RATE = Metric("fabric", "messages of 1 MiB, one direction", "GB/s", higher=True)
@@ -142,23 +142,24 @@ def subjects(bench):
 
 
 def of_one_node(bench, results):
-    """Whole processes, from exec to end."""
+    """Whole processes, from exec to end: what each takes longer than another one, which runs right before it."""
     root = bench.scratch / MACHINE
     machine_tree.unpack(str(ROOT / "tests" / "data" / "machines" / "fabric" / (MACHINE + ".tree")), str(root))
-    muster = Subject("muster", "muster", (bench.muster, "env", "--nnodes", "2", "--root", root))
-    plain = Subject("a plain muster env", "muster", (bench.muster, "env"))
-    # 1: it has found something.
-    doctor = Subject("muster doctor", "muster", ("sh", "-c", '"$0" doctor || [ $? = 1 ]', bench.muster))
+    alone = (bench.muster, "run", "--standalone", "--nproc-per-node", "1", "--no-python")
+    # 1: doctor has found something.
+    rows = {
+        Subject("muster env", "muster", (bench.muster, "env", "--nnodes", "2", "--root", root)): (PLAN, (bench.muster, "env")),
+        Subject("muster run", "muster", (*alone, "true")): (START, (*alone, "--no-fabric-env", "true")),
+        Subject("muster doctor", "muster", ("sh", "-c", '"$0" doctor || [ $? = 1 ]', bench.muster)): (CHECKS, None),
+    }
 
     def measure(subject):
-        """(ms, ms of the plain one right before it)"""
-        before = bench.measure(plain.command).wall_s if subject == muster else 0
-        return bench.measure(subject.command).wall_s * 1e3, before * 1e3
+        before = rows[subject][1]
+        floor = bench.measure(before).wall_s if before else 0
+        return (bench.measure(subject.command).wall_s - floor) * 1e3
 
-    for subject, (ms, before), calm in bench.rounds((muster, doctor), 10 if bench.quick else 100, measure):
-        results.add(CHECKS if subject == doctor else PLAN, subject, ms - before, calm)
-        if subject == muster:
-            results.add(PROCESS, plain, before, calm)
+    for subject, ms, calm in bench.rounds(rows, 10 if bench.quick else 100, measure):
+        results.add(rows[subject][0], subject, ms, calm)
 
 
 def run(bench, results):

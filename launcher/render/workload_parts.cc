@@ -14,8 +14,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kLauncher = "launcher";
-constexpr std::string_view kSecretFolder = "/etc/muster";
-constexpr std::string_view kSecretFile = "MUSTER_JOB_SECRET_FILE";
 constexpr int kSecretMode = 0400;
 constexpr int kAnyGroup = 65532;  // "nonroot" of distroless images; any number would do
 constexpr int kJobPort = 29400;
@@ -87,9 +85,9 @@ void mount_job_secret(JobForm& form) {
   bool mounted = false;
   for (PodForm& pods : form.pods) {
     json& container = container_of(pods.pod);
-    if (has_variable(container, kSecretFile)) continue;
+    if (has_variable(container, kSecretVariable)) continue;
     add_volume(pods.pod, "muster-secret", {{"secret", source}}, kSecretFolder, true);
-    set_variable(container, kSecretFile, std::string(kSecretFolder) + "/secret");
+    set_variable(container, kSecretVariable, std::string(kSecretFolder) + "/secret");
     let_group_read(pods.pod["spec"]);
     mounted = true;
   }

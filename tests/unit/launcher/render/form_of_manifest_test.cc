@@ -31,10 +31,11 @@ json as_json(const JobForm& form) {
               {"gang", form.gang},
               {"metrics", form.metrics},
               {"pods", pods},
+              {"left", form.left},
               {"remarks", form.remarks}};
   if (form.max_restarts) all["restarts"] = *form.max_restarts;
   if (form.backoff_limit) all["backoff"] = *form.backoff_limit;
-  if (form.ttl_seconds) all["ttl"] = *form.ttl_seconds;
+  for (const CarriedField& field : form.carried) all["carried"][field.path] = field.value;
   return all;
 }
 
@@ -152,10 +153,11 @@ TEST(FormOfManifest, WhatARuntimeSaysOfTheJobHasItsPlace) {
                        {"/gang/volcano", json::parse(R"({"minMember": 4, "queue": "training-queue",
                                                    "priorityClassName": "high-priority"})")},
                        {"/backoff", 3},
-                       {"/ttl", 60},
+                       {"/carried/spec.template.spec.ttlSecondsAfterFinished", 60},
                        {"/pods/0/role", "worker"},
                        {"/pods/0/pods", 4},
                        {"/pods/0/backoff", 2},
+                       {"/left", json::array()},
                        {"/remarks", json::array()}});
 }
 
@@ -359,13 +361,16 @@ TEST(FormOfManifest, APytorchJobKeepsWhatItsOperatorReads) {
   expect_places(form_of(text), {{"/nodes", "3"},
                                 {"/workers", "2"},
                                 {"/backoff", 4},
-                                {"/ttl", 9},
+                                {"/carried/spec.runPolicy.ttlSecondsAfterFinished", 9},
+                                {"/carried/spec.runPolicy.cleanPodPolicy", "All"},
+                                {"/left", json::array()},
                                 {"/pods/0/role", "master"},
                                 {"/pods/1/pods", 2},
                                 {"/pods/1/pod/spec/restartPolicy", "Never"},
                                 {"/remarks",
-                                 {"left out, for it has no place: "
-                                  "spec.runPolicy.cleanPodPolicy"}}});
+                                 {"spec.pytorchReplicaSpecs.Master.restartPolicy: 'ExitCode' is "
+                                  "left out: each failure of a pod counts, and nothing but "
+                                  "failures"}}});
   EXPECT_FALSE(form_of(text)["pods"][0]["pod"]["spec"].contains("restartPolicy"));
 }
 
@@ -396,7 +401,7 @@ TEST(FormOfManifest, ATrainJobIsItsTrainer) {
                        {"/pods/0/pod/spec/containers/0/image", "i"},
                        {"/pods/0/pod/spec/containers/0/env/0/value", "b"},
                        {"/pods/0/pod/spec/containers/0/resources/limits/cpu", 4},
-                       {"/remarks", {"left out, for it has no place: spec.runtimeRef"}}});
+                       {"/left", {"spec.runtimeRef"}}});
   EXPECT_EQ(form_of(head + "{command: [x]}}"),
             "spec.trainer.image: nothing must be an image: that of the runtime is in a cluster");
 }
@@ -411,9 +416,8 @@ TEST(FormOfManifest, AJobIsItsPods) {
                        {"/backoff", 7},
                        {"/pods/0/role", "worker"},
                        {"/pods/0/pod/metadata/labels/own", "pod"},
-                       {"/remarks",
-                        {"of 2 documents only the first that is a job is written",
-                         "left out, for it has no place: spec.suspend"}}});
+                       {"/carried/spec.suspend", true},
+                       {"/remarks", {"of 2 documents only the first that is a job is written"}}});
 }
 
 TEST(FormOfManifest, TheNameMayBeGiven) {
@@ -421,6 +425,58 @@ TEST(FormOfManifest, TheNameMayBeGiven) {
   EXPECT_EQ(form_of("apiVersion: batch/v1\nkind: Job\nspec: {template: {spec: {containers: [{name: "
                     "c}]}}}"),
             "metadata.name: nothing must be a name; or give --name");
+}
+
+TEST(FormOfManifest, NamesHaveKubernetesGrammar) {
+  const auto job = [](const std::string& metadata, const std::string& pod = "") {
+    return form_of("apiVersion: batch/v1\nkind: Job\nmetadata: {name: a, " + metadata +
+                   "}\nspec: {template: {" + pod + "spec: {containers: [{name: c}]}}}");
+  };
+  constexpr const char* kLabel = "at most 63 of a-z, 0-9 and '-', a letter or digit at both ends";
+  EXPECT_EQ(job("namespace: My_Team"),
+            std::string("metadata.namespace: 'My_Team' must be ") + kLabel);
+  EXPECT_EQ(job("labels: {team: a b}").get<std::string>().find("metadata.labels.team: 'a b' must"),
+            0);
+  EXPECT_EQ(job("", "metadata: {annotations: {a b: c}}, ")
+                .get<std::string>()
+                .find("spec.template.metadata.annotations: 'a b' must"),
+            0);
+  const auto set = [](const std::string& first, const std::string& second) {
+    const std::string rest = ", template: {spec: {template: {spec: {containers: [{name: c}]}}}}}";
+    return form_of(
+        "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a}\n"
+        "spec: {replicatedJobs: [{name: " +
+        first + rest + ", {name: " + second + rest + "]}");
+  };
+  EXPECT_EQ(set("a", "Work_er"),
+            "spec.replicatedJobs[1].name: 'Work_er' must be at most 63 of a-z, 0-9 and '-', a "
+            "letter first and no '-' last");
+  EXPECT_EQ(set("b", "b"),
+            "spec.replicatedJobs[1].name: 'b' must be another name than that of a job before it");
+}
+
+TEST(FormOfManifest, WhereMusterMountsNothingElseMayBe) {
+  const auto mounted = [](const std::string& path, const std::string& source,
+                          const std::string& more = "") {
+    return form_of(with_container(
+        "image: i, command: [x], volumeMounts: [{name: v, mountPath: " + path + "}]" + more,
+        "volumes: [{name: v, " + source + ": {}}]"));
+  };
+  const std::string place =
+      "spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0]."
+      "volumeMounts[0].mountPath: ";
+  for (const std::string path : {"/etc/muster", "/etc/muster/", "/etc/muster/secret"})
+    EXPECT_EQ(mounted(path, "emptyDir"),
+              place + "'" + path +
+                  "' must be another path, or the container say MUSTER_JOB_SECRET_FILE: the job's "
+                  "secret is mounted there");
+  EXPECT_EQ(mounted("/etc/podinfo", "emptyDir"),
+            place + "'/etc/podinfo' must be another path: the pod's labels are mounted there");
+  EXPECT_TRUE(mounted("/etc/podinfo", "downwardAPI").is_object());
+  EXPECT_TRUE(mounted("/etc/musters", "emptyDir").is_object());
+  EXPECT_TRUE(mounted("/etc/muster", "secret",
+                      ", env: [{name: MUSTER_JOB_SECRET_FILE, value: /etc/muster/mine}]")
+                  .is_object());
 }
 
 TEST(FormOfManifest, APodsPartsAreWhatKubernetesTakesThemFor) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/support/job_form_fixture.h"
 
 namespace muster::launcher {
@@ -40,6 +42,45 @@ TEST(Names, WhatMayComeCounts) {
   EXPECT_EQ(problem(runs, 58, JobKind::kJob), "");
   EXPECT_EQ(problem(form_with_launcher(2), 50, JobKind::kTrainJob), "");
   EXPECT_NE(problem(form_with_launcher(2), 51, JobKind::kTrainJob), "");
+}
+
+TEST(Names, WhatSaysTheNameIsNamed) {
+  JobForm form = form_of_workers(12);
+  form.name_place = "job.yaml: metadata.name";
+  EXPECT_TRUE(problem(form, 52, JobKind::kJobSet)
+                  .starts_with("job.yaml: metadata.name: '" + std::string(52, 'a') +
+                               "' must have at most 51 letters"));
+  form.name = "Bert";
+  EXPECT_EQ(check_name(form, JobKind::kJob).error().text,
+            "job.yaml: metadata.name: 'Bert' must be at most 63 of a-z, 0-9 and '-', a letter "
+            "first and no '-' last");
+}
+
+TEST(Names, ARoleMayBeTooLongForAnyName) {
+  JobForm form = form_of_workers(12);
+  form.pods[0].role = std::string(63, 'r');
+  EXPECT_NE(problem(form, 1, JobKind::kJobSet).find("must have at most 0 letters"),
+            std::string::npos);
+}
+
+std::string labels_problem(const nlohmann::json& metadata) {
+  const auto checked = check_labels(Field(&metadata, "metadata"));
+  return checked ? "" : checked.error().text;
+}
+
+TEST(Names, LabelsHaveAGrammar) {
+  EXPECT_EQ(labels_problem({{"labels", {{"a.b/c_D", "e.F-1"}, {"empty", ""}, {"number", 1}}},
+                            {"annotations", {{"A.b/c", "any text: \n"}}}}),
+            "");
+  EXPECT_EQ(labels_problem({{"labels", {{"team", "a team"}}}}),
+            "metadata.labels.team: 'a team' must be at most 63 of letters, digits, '-', '_', '.', "
+            "a letter or digit at both ends");
+  EXPECT_EQ(labels_problem({{"annotations", {{"a/b/c", "x"}}}}),
+            "metadata.annotations: 'a/b/c' must be [DOMAIN/]NAME, the name at most 63 of letters, "
+            "digits, '-', '_', '.'");
+  EXPECT_NE(labels_problem({{"labels", {{"A.b/c", "x"}}}}), "");  // a domain, in small letters
+  EXPECT_NE(labels_problem({{"labels", {{std::string(64, 'a'), "x"}}}}), "");
+  EXPECT_NE(labels_problem({{"labels", {{"a", std::string(64, 'x')}}}}), "");
 }
 
 TEST(Names, ANameIsALabelOfTheDns) {

@@ -112,7 +112,6 @@ constexpr std::string_view kHeld[] = {"numNodes",
                                       "priorityClassName",
                                       "replicas",
                                       "parallelism",
-                                      "env",
                                       "completions",
                                       "backoffLimit",
                                       "replicatedJob",
@@ -122,15 +121,18 @@ constexpr std::string_view kHeld[] = {"numNodes",
                                       "nprocPerNode",
                                       "slotsPerWorker",
                                       "runLauncherAsWorker",
-                                      "resourcesPerNode",
                                       "scheduleTimeoutSeconds",
-                                      "image",
-                                      "command",
-                                      "args"};
+                                      "replicatedJobs.name",
+                                      "trainer.args",
+                                      "trainer.command",
+                                      "trainer.env",
+                                      "trainer.image",
+                                      "trainer.resourcesPerNode"};
 
 bool is_held(const std::string& path, const std::string& key) {
-  const bool is_item = path.ends_with(']');  // of replicatedJobs
-  return (is_item && key == "name") || std::ranges::find(kHeld, key) != std::end(kHeld);
+  const std::string parent = path.substr(path.rfind('.') + 1);
+  const std::string both = parent.substr(0, parent.find('[')) + "." + key;
+  return std::ranges::any_of(kHeld, [&](const auto held) { return held == key || held == both; });
 }
 
 // What of a manifest has no place: the paths of fields in which nothing is held.

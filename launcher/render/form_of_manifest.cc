@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <set>
 #include <utility>
 
 #include "base/text.h"
@@ -15,7 +14,6 @@
 #include "launcher/render/manifest_pod.h"
 #include "launcher/render/names.h"
 #include "launcher/render/pod_parts.h"
-#include "launcher/render/render_values.h"
 
 namespace muster::launcher {
 
@@ -45,35 +43,8 @@ void add_texts(const Field& map, json& texts) {
     if (const auto text = map[key].text(); text && *text) texts[key] = **text;
 }
 
-// `checked`: by the grammar that such a name has.
-Status check_name_at(const Field& field, Result<std::string> (*checked)(std::string_view text)) {
-  const auto name = field.text();
-  if (!name) return Error(name.error());
-  const auto right = *name ? checked(**name) : Result<std::string>("");
-  return right ? Status()
-               : wrong(field.path() + ": '" + one_line(**name) + "' " + right.error().text);
-}
-
-// Of the pods of a JobSet, or of the runtime that makes one.
-Status check_job_names(const Field& document) {
-  for (const char* const place : {"spec.replicatedJobs", "spec.template.spec.replicatedJobs"}) {
-    const auto jobs = document.at(place).items();
-    if (!jobs) return Error(jobs.error());
-    std::set<json> names;
-    for (const Field& job : *jobs) {
-      MUSTER_RETURN_IF_ERROR(check_name_at(job["name"], as_workload_name));
-      MUSTER_RETURN_IF_ERROR(check_labels(job["template"]["metadata"]));
-      if (!names.insert(job["name"].value()).second)
-        return job["name"].wrong("another name than that of a job before it");
-    }
-  }
-  return {};
-}
-
 Status read_metadata(const Field& document, JobForm& form) {
-  const Field name_space = document["metadata"]["namespace"];
-  MUSTER_RETURN_IF_ERROR(check_name_at(name_space, as_dns_label));
-  form.name_space = name_space.text()->value_or("");
+  form.name_space = document["metadata"]["namespace"].text()->value_or("");
   for (const char* const place : {"metadata", "spec.template.metadata", "spec"}) {
     // A TrainJob has both in its spec. A Job's template is that of its pods.
     if (document["kind"].text().value() == "Job" && place != std::string_view("metadata")) continue;
@@ -296,8 +267,8 @@ Result<JobForm> form_of_manifest(const std::string& text, const std::string& nam
   form.launcher_has_ranks = !workload->has_launcher;
   form.nodes = find_value(*workload, flag::kNnodes)->text;  // each has one
   form.workers = workers_of(document, *workload);
+  MUSTER_RETURN_IF_ERROR(check_names(document));
   MUSTER_RETURN_IF_ERROR(read_metadata(document, form));
-  MUSTER_RETURN_IF_ERROR(check_job_names(document));
   MUSTER_RETURN_IF_ERROR(read_policies(document, *workload, form));
   MUSTER_RETURN_IF_ERROR(read_restarts(document, *workload, form));
   MUSTER_RETURN_IF_ERROR(add_pods(document, *workload, form));

@@ -74,9 +74,9 @@ Status check_mounts(const json& pod, const Field& container) {
   for (const Field& mount : *mounts) {
     const Field place = mount["mountPath"];
     const std::string path = place.text()->value_or("");
-    if (is_inside(path, kSecretFolder) && !has_variable(container.value(), kSecretVariable))
-      return place.wrong("another path, or the container say " + std::string(kSecretVariable) +
-                         ": the job's secret is mounted there");
+    if (is_inside(path, kSecretFolder) && !has_variable(container.value(), kSecretFile))
+      return place.wrong("another path, unless " + std::string(kSecretFile) +
+                         " is set: the job's secret is mounted there");
     if (is_inside(path, kPodInfoFolder) && !tells_of_pod(mount.value().value("name", json())))
       return place.wrong("another path: the pod's labels are mounted there");
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -18,6 +19,42 @@ constexpr size_t kMaxLabel = 63;
 
 Error told(const std::string& path, std::string_view value, const Error& error) {
   return wrong(path + ": '" + one_line(value) + "' " + error.text);
+}
+
+// `checked`: by the grammar that such a name has.
+Status check_name_at(const Field& field, Result<std::string> (*checked)(std::string_view text)) {
+  const auto name = field.text();
+  if (!name) return Error(name.error());
+  const auto right = *name ? checked(**name) : Result<std::string>("");
+  return right ? Status() : told(field.path(), **name, right.error());
+}
+
+// Of the pods of a JobSet, or of the runtime that makes one.
+Status check_job_names(const Field& document) {
+  for (const char* const place : {"spec", "spec.template.spec"}) {
+    const Field set = document.at(place);
+    const auto jobs = set["replicatedJobs"].items();
+    if (!jobs) return Error(jobs.error());
+    std::set<nlohmann::json> names;
+    for (const Field& job : *jobs) {
+      MUSTER_RETURN_IF_ERROR(check_name_at(job["name"], as_workload_name));
+      MUSTER_RETURN_IF_ERROR(check_labels(job["template"]["metadata"]));
+      if (!names.insert(job["name"].value()).second)
+        return job["name"].wrong("another name than that of a job before it");
+    }
+    const Field first = set["coordinator"]["replicatedJob"];
+    if (first.is_there() && !names.contains(first.value()))
+      return first.wrong("the name of a replicatedJob");
+  }
+  return {};
+}
+
+// Operators know one of them.
+Status check_single_pods(const Field& document) {
+  for (const char* const path :
+       {"spec.mpiReplicaSpecs.Launcher.replicas", "spec.pytorchReplicaSpecs.Master.replicas"})
+    if (const auto one = document.at(path).number(1, 1); !one) return Error(one.error());
+  return {};
 }
 
 // Of an elastic job there may be more pods than there are at first.
@@ -67,6 +104,12 @@ Status check_map(const Field& map, bool are_labels) {
 Status check_labels(const Field& metadata) {
   MUSTER_RETURN_IF_ERROR(check_map(metadata["labels"], true));
   return check_map(metadata["annotations"], false);
+}
+
+Status check_names(const Field& document) {
+  MUSTER_RETURN_IF_ERROR(check_name_at(document["metadata"]["namespace"], as_dns_label));
+  MUSTER_RETURN_IF_ERROR(check_job_names(document));
+  return check_single_pods(document);
 }
 
 Status check_name(const JobForm& form, JobKind kind) {

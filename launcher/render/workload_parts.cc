@@ -85,9 +85,9 @@ void mount_job_secret(JobForm& form) {
   bool mounted = false;
   for (PodForm& pods : form.pods) {
     json& container = container_of(pods.pod);
-    if (has_variable(container, kSecretVariable)) continue;
+    if (has_variable(container, kSecretFile)) continue;
     add_volume(pods.pod, "muster-secret", {{"secret", source}}, kSecretFolder, true);
-    set_variable(container, kSecretVariable, std::string(kSecretFolder) + "/secret");
+    set_variable(container, kSecretFile, std::string(kSecretFolder) + "/secret");
     let_group_read(pods.pod["spec"]);
     mounted = true;
   }

@@ -427,58 +427,6 @@ TEST(FormOfManifest, TheNameMayBeGiven) {
             "metadata.name: nothing must be a name; or give --name");
 }
 
-TEST(FormOfManifest, NamesHaveKubernetesGrammar) {
-  const auto job = [](const std::string& metadata, const std::string& pod = "") {
-    return form_of("apiVersion: batch/v1\nkind: Job\nmetadata: {name: a, " + metadata +
-                   "}\nspec: {template: {" + pod + "spec: {containers: [{name: c}]}}}");
-  };
-  constexpr const char* kLabel = "at most 63 of a-z, 0-9 and '-', a letter or digit at both ends";
-  EXPECT_EQ(job("namespace: My_Team"),
-            std::string("metadata.namespace: 'My_Team' must be ") + kLabel);
-  EXPECT_EQ(job("labels: {team: a b}").get<std::string>().find("metadata.labels.team: 'a b' must"),
-            0);
-  EXPECT_EQ(job("", "metadata: {annotations: {a b: c}}, ")
-                .get<std::string>()
-                .find("spec.template.metadata.annotations: 'a b' must"),
-            0);
-  const auto set = [](const std::string& first, const std::string& second) {
-    const std::string rest = ", template: {spec: {template: {spec: {containers: [{name: c}]}}}}}";
-    return form_of(
-        "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a}\n"
-        "spec: {replicatedJobs: [{name: " +
-        first + rest + ", {name: " + second + rest + "]}");
-  };
-  EXPECT_EQ(set("a", "Work_er"),
-            "spec.replicatedJobs[1].name: 'Work_er' must be at most 63 of a-z, 0-9 and '-', a "
-            "letter first and no '-' last");
-  EXPECT_EQ(set("b", "b"),
-            "spec.replicatedJobs[1].name: 'b' must be another name than that of a job before it");
-}
-
-TEST(FormOfManifest, WhereMusterMountsNothingElseMayBe) {
-  const auto mounted = [](const std::string& path, const std::string& source,
-                          const std::string& more = "") {
-    return form_of(with_container(
-        "image: i, command: [x], volumeMounts: [{name: v, mountPath: " + path + "}]" + more,
-        "volumes: [{name: v, " + source + ": {}}]"));
-  };
-  const std::string place =
-      "spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0]."
-      "volumeMounts[0].mountPath: ";
-  for (const std::string path : {"/etc/muster", "/etc/muster/", "/etc/muster/secret"})
-    EXPECT_EQ(mounted(path, "emptyDir"),
-              place + "'" + path +
-                  "' must be another path, or the container say MUSTER_JOB_SECRET_FILE: the job's "
-                  "secret is mounted there");
-  EXPECT_EQ(mounted("/etc/podinfo", "emptyDir"),
-            place + "'/etc/podinfo' must be another path: the pod's labels are mounted there");
-  EXPECT_TRUE(mounted("/etc/podinfo", "downwardAPI").is_object());
-  EXPECT_TRUE(mounted("/etc/musters", "emptyDir").is_object());
-  EXPECT_TRUE(mounted("/etc/muster", "secret",
-                      ", env: [{name: MUSTER_JOB_SECRET_FILE, value: /etc/muster/mine}]")
-                  .is_object());
-}
-
 TEST(FormOfManifest, APodsPartsAreWhatKubernetesTakesThemFor) {
   const std::string pod = "spec.template.spec.replicatedJobs[0].template.spec.template.spec.";
   struct Row {

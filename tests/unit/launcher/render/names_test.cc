@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "launcher/render/form_of_manifest.h"
 #include "tests/support/job_form_fixture.h"
 
 namespace muster::launcher {
@@ -89,6 +90,57 @@ TEST(Names, ANameIsALabelOfTheDns) {
     form.name = name;
     EXPECT_FALSE(check_name(form, JobKind::kJob)) << name;
   }
+}
+
+// "" = it is read.
+std::string problem_of(const std::string& manifest) {
+  const auto form = form_of_manifest(manifest, "");
+  return form ? "" : form.error().text;
+}
+
+TEST(Names, NamesHaveKubernetesGrammar) {
+  const auto job = [](const std::string& metadata, const std::string& pod = "") {
+    return problem_of("apiVersion: batch/v1\nkind: Job\nmetadata: {name: a, " + metadata +
+                      "}\nspec: {template: {" + pod + "spec: {containers: [{name: c}]}}}");
+  };
+  constexpr const char* kLabel = "at most 63 of a-z, 0-9 and '-', a letter or digit at both ends";
+  EXPECT_EQ(job("namespace: My_Team"),
+            std::string("metadata.namespace: 'My_Team' must be ") + kLabel);
+  EXPECT_EQ(job("labels: {team: a b}").find("metadata.labels.team: 'a b' must"), 0);
+  EXPECT_EQ(job("", "metadata: {annotations: {a b: c}}, ")
+
+                .find("spec.template.metadata.annotations: 'a b' must"),
+            0);
+  const auto set = [](const std::string& first, const std::string& second) {
+    const std::string rest = ", template: {spec: {template: {spec: {containers: [{name: c}]}}}}}";
+    return problem_of(
+        "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a}\n"
+        "spec: {replicatedJobs: [{name: " +
+        first + rest + ", {name: " + second + rest + "]}");
+  };
+  EXPECT_EQ(set("a", "Work_er"),
+            "spec.replicatedJobs[1].name: 'Work_er' must be at most 63 of a-z, 0-9 and '-', a "
+            "letter first and no '-' last");
+  EXPECT_EQ(set("b", "b"),
+            "spec.replicatedJobs[1].name: 'b' must be another name than that of a job before it");
+  const std::string coordinator =
+      "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a}\nspec: "
+      "{coordinator: {replicatedJob: driver}, replicatedJobs: [{name: b, template: {spec: "
+      "{template: {spec: {containers: [{name: c}]}}}}}]}";
+  EXPECT_EQ(problem_of(coordinator),
+            "spec.coordinator.replicatedJob: 'driver' must be the name of a replicatedJob");
+}
+
+TEST(Names, AnOperatorHasOneLauncherAndOneMaster) {
+  const std::string pod = "template: {spec: {containers: [{name: c, image: i, command: [x]}]}}";
+  EXPECT_EQ(problem_of("apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: a}\nspec: "
+                       "{pytorchReplicaSpecs: {Master: {replicas: 2, " +
+                       pod + "}}}"),
+            "spec.pytorchReplicaSpecs.Master.replicas: '2' must be a number from 1 to 1");
+  EXPECT_EQ(problem_of("apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: a}\nspec: "
+                       "{mpiReplicaSpecs: {Launcher: {replicas: 2, " +
+                       pod + "}}}"),
+            "spec.mpiReplicaSpecs.Launcher.replicas: '2' must be a number from 1 to 1");
 }
 
 }  // namespace

@@ -93,6 +93,7 @@ TEST(RenderFlags, AWrongValueIsOneLineWithFlagValueAndRange) {
       {{"--image"}, "--image needs a value"},
       {{"--image="}, "--image: '': must not be empty"},
       {{"--image", ""}, "--image: '': must not be empty"},
+      {{"--image", "a b"}, "--image: 'a b': must have no spaces"},
       {{"-i", "\xff"}, "must be UTF-8"},
       {{"train.py", "a\xc3"}, "must be UTF-8"},
       {{"--to", "pod"}, "--to: 'pod': none of jobset, job"},

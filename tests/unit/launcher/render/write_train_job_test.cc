@@ -107,8 +107,8 @@ TEST(WriteTrainJob, ThePluginsGangHasATimeAlone) {
 
 TEST(WriteTrainJob, KeysAreWhereTheFormSays) {
   JobForm form = form_with_launcher(2);
-  form.ssh_path = "/home/mpi/.ssh";
-  EXPECT_EQ(written(form).runtime["mlPolicy"]["mpi"]["sshAuthMountPath"], "/home/mpi/.ssh");
+  form.ssh_path = "/etc/keys";
+  EXPECT_EQ(written(form).runtime["mlPolicy"]["mpi"]["sshAuthMountPath"], "/etc/keys");
 }
 
 TEST(WriteTrainJob, WhatItCannotHold) {

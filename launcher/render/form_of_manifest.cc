@@ -210,15 +210,6 @@ bool is_root(const PodForm& pods) {
   return false;
 }
 
-// An operator mounts its keys there for root alone, and for everybody elsewhere.
-void leave_roots_folder(JobForm& form) {
-  if (form.ssh_path != kRootsKeys || std::ranges::all_of(form.pods, is_root)) return;
-  form.ssh_path.clear();
-  form.remarks.push_back(std::string("sshAuthMountPath: ") + kRootsKeys +
-                         " is for root alone, and the pods are not root's: the keys are mounted "
-                         "elsewhere, where Muster finds them");
-}
-
 // Of the first pod with ranks, as a job of that kind calls it.
 std::string first_host(const JobForm& form, JobKind kind) {
   const PodForm& first = first_ranks(form);
@@ -273,9 +264,22 @@ Result<JobForm> form_of_manifest(const std::string& text, const std::string& nam
   MUSTER_RETURN_IF_ERROR(read_restarts(document, *workload, form));
   MUSTER_RETURN_IF_ERROR(add_pods(document, *workload, form));
   add_metrics(form);
-  leave_roots_folder(form);
   MUSTER_RETURN_IF_ERROR(read_carried(document, *workload, form));
   return form;
+}
+
+void settle_keys(JobForm& form, JobKind kind) {
+  if (form.ssh_path.empty()) return;
+  if (kind != JobKind::kMpiJob && kind != JobKind::kTrainJob) {
+    form.left.emplace_back("sshAuthMountPath");
+  } else if (form.ssh_path == kRootsKeys && !std::ranges::all_of(form.pods, is_root)) {
+    form.remarks.push_back(std::string("sshAuthMountPath: ") + kRootsKeys +
+                           " is for root alone, and the pods are not root's: the keys are mounted "
+                           "elsewhere, where Muster finds them");
+  } else {
+    return;
+  }
+  form.ssh_path.clear();
 }
 
 void add_addresses(JobForm& form, JobKind kind) {

@@ -44,7 +44,9 @@ Result<JobForm> form_of(const RenderRequest& request, const Files& files) {
   if (request.to == JobKind::kMpiJob && form->framework != "mpi")
     return cannot_hold("mpijob", request.file + " is of no MPI job", "jobset or pytorchjob");
   enter_project(*form, request.project);
-  add_addresses(*form, kind_of(request, *form));
+  const JobKind kind = kind_of(request, *form);
+  settle_keys(*form, kind);
+  add_addresses(*form, kind);
   return form;
 }
 

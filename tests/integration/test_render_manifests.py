@@ -31,6 +31,10 @@ ELSEWHERE = {
 }
 
 
+# (kind, field) whose sample is what Muster writes anyway.
+USUAL = {("jobset", "spec.network.enableDNSHostnames"), ("jobset", "spec.network.publishNotReadyAddresses")}
+
+
 def at(document, path):
     for part in path:
         if not (part in document if isinstance(document, dict) else isinstance(document, list) and part < len(document)):
@@ -150,21 +154,38 @@ class Fields(RenderTest):
         schema = self.resolved(self.schemas.of[base["apiVersion"], base["kind"]])
         return schema["properties"]["spec"]
 
-    def check_field(self, kind, base, path, value):
+    def rendered(self, base, path, value, target):
+        """And whether a line tells of the field."""
         manifest = copy.deepcopy(base)
         manifest["metadata"] = {"name": "a"}
         place = manifest
-        for part, after in zip(path, path[1:]):
+        for part in path[:-1]:
             place = place[part] if isinstance(place, list) else place.setdefault(part, {})
-        place[path[-1]] = value
-        result = self.run_muster("render", "-f", self.write("field.yaml", yaml.safe_dump(manifest)), "--to", kind)
+        if path:
+            place[path[-1]] = value
+        result = self.run_muster("render", "-f", self.write("field.yaml", yaml.safe_dump(manifest)), "--to", target)
+        return result, any(written(path[:length]) in result.err for length in range(2, len(path) + 1))
+
+    def check_field(self, kind, base, path, value):
+        result, told = self.rendered(base, path, value, kind)
         name = written(path)
-        told = any(written(path[:length]) in result.err for length in range(2, len(path) + 1))
         if result.code == 0 and not told and name not in ELSEWHERE.get(kind, ()):
             made = at(list(yaml.safe_load_all(result.out))[-1], path)
             self.assertEqual(made[:len(value)] if isinstance(value, list) else made, value, "%s: neither carried nor told" % name)
         self.assertIn(result.code, (0, 64), result.err)
         self.assertTrue(result.code == 0 or told, result.err)
+
+    def test_none_is_lost_in_another_kind(self):
+        """What is written is not what would be written without it, or a line tells of it."""
+        for kind, target in itertools.permutations(BASES, 2):
+            without, _ = self.rendered(BASES[kind], (), None, target)
+            if without.code != 0:
+                continue  # of MPI, or not
+            for path, value in self.fields(self.schema_of(BASES[kind]), BASES[kind], ("spec",)):
+                with self.subTest(source=kind, target=target, field=written(path)):
+                    result, told = self.rendered(BASES[kind], path, value, target)
+                    told = told or str(path[-1]) in result.err
+                    self.assertTrue(told or result.out != without.out or (kind, written(path)) in USUAL, "%s to %s: %s" % (kind, target, written(path)))
 
     def test_none_is_lost_silently(self):
         for kind, base in BASES.items():

@@ -258,15 +258,21 @@ TEST(FormOfManifest, AnMpiRuntimesLauncherAndWorkersHaveTheSameWords) {
 }
 
 TEST(FormOfManifest, KeysThatRootAloneMayReadAreMountedElsewhere) {
-  const auto job = [](const std::string& pod) {
-    return form_of(
+  const auto job = [](const std::string& pod, JobKind kind) {
+    auto form = form_of_manifest(
         "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: m}\nspec: "
         "{sshAuthMountPath: /root/.ssh, mpiReplicaSpecs: {Launcher: {template: {spec: {" +
-        pod + "containers: [{name: a, command: [mpirun, ring]}]}}}}}");
+            pod + "containers: [{name: a, command: [mpirun, ring]}]}}}}}",
+        "");
+    settle_keys(*form, kind);
+    return as_json(*form);
   };
-  EXPECT_EQ(job("")["ssh"], "");
-  EXPECT_EQ(job("")["remarks"].size(), 1);
-  EXPECT_EQ(job("securityContext: {runAsUser: 0}, ")["ssh"], "/root/.ssh");
+  EXPECT_EQ(job("", JobKind::kMpiJob)["ssh"], "");
+  EXPECT_EQ(job("", JobKind::kMpiJob)["remarks"].size(), 1);
+  EXPECT_EQ(job("securityContext: {runAsUser: 0}, ", JobKind::kTrainJob)["ssh"], "/root/.ssh");
+  EXPECT_EQ(job("", JobKind::kJobSet)["ssh"], "");
+  EXPECT_EQ(job("", JobKind::kJobSet)["remarks"], json::array());
+  EXPECT_EQ(job("", JobKind::kJobSet)["left"], json({"sshAuthMountPath"}));
 }
 
 TEST(FormOfManifest, ALauncherMayBeANode) {

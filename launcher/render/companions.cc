@@ -1,6 +1,8 @@
 #include "launcher/render/companions.h"
 
+#include <algorithm>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -69,12 +71,32 @@ json network_policy(const JobForm& form) {
   return policy;
 }
 
+// Volcano counts, if both are said.
+json pod_group_fields(JobForm& form) {
+  constexpr std::string_view kVolcanos[] = {"minMember", "minResources", "queue",
+                                            "priorityClassName"};
+  constexpr std::string_view kPlugins[] = {"minMember", "minResources", "scheduleTimeoutSeconds"};
+  const bool is_volcano = form.gang.contains("volcano");
+  using Names = std::span<const std::string_view>;
+  const Names names = is_volcano ? Names(kVolcanos) : Names(kPlugins);
+  json fields = json::object();
+  for (const auto& [scheduler, said] : form.gang.items()) {
+    const bool is_chosen = (scheduler == "volcano") == is_volcano;
+    for (const auto& [name, value] : said.items()) {
+      if (is_chosen && std::ranges::find(names, name) != names.end())
+        fields[name] = value;
+      else
+        form.left.push_back(scheduler + "." + name);
+    }
+  }
+  return fields;
+}
+
 std::vector<json> pod_groups(JobForm& form) {
   if (form.gang.is_null()) return {};
   const bool is_volcano = form.gang.contains("volcano");
-  const json gang = form.gang[is_volcano ? "volcano" : "coscheduling"];
   json spec = {{"minMember", least_pods(form)}};
-  if (gang.is_object()) spec.update(gang);
+  spec.update(pod_group_fields(form));
   const char* const version =
       is_volcano ? "scheduling.volcano.sh/v1beta1" : "scheduling.x-k8s.io/v1alpha1";
   json group = document(form, version, "PodGroup", form.name);
@@ -98,6 +120,7 @@ json scheduling_policy(const JobForm& form) {
   if (form.gang.is_null()) return {};
   constexpr std::pair<const char*, const char*> kFields[] = {
       {"minMember", "minAvailable"},
+      {"minResources", "minResources"},
       {"queue", "queue"},
       {"priorityClassName", "priorityClass"},
       {"scheduleTimeoutSeconds", "scheduleTimeoutSeconds"}};

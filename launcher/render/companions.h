@@ -15,6 +15,10 @@ nlohmann::json headless_service(const JobForm& form);
 /// ports of Services, and those that a container declares.
 nlohmann::json network_policy(const JobForm& form);
 
+/// Of form.gang, which is not null, those fields that a PodGroup of its scheduler has: Volcano's,
+/// or that of the plugin coscheduling. The others are left.
+nlohmann::json pod_group_fields(JobForm& form);
+
 /// For controllers that make none: the PodGroup of form.gang, which is then the pods' own; none if
 /// the form has no gang. Source: scheduler-plugins 0.30; Volcano 1.9.
 std::vector<nlohmann::json> pod_groups(JobForm& form);

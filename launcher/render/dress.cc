@@ -55,7 +55,7 @@ json told(const char* path, const char* field) {
 void tell_of_itself(json& pod) {
   const json items = {told("labels", "metadata.labels"),
                       told("annotations", "metadata.annotations")};
-  add_volume(pod, "muster-podinfo", {{"downwardAPI", {{"items", items}}}}, "/etc/podinfo", true);
+  add_volume(pod, "muster-podinfo", {{"downwardAPI", {{"items", items}}}}, kPodInfoFolder, true);
 }
 
 // `--report annotation` patches the pod, whose name is not that of its host.

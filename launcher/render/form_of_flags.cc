@@ -20,6 +20,7 @@ RenderRequest master_of(const RenderRequest& request) {
   if (is_of_mpi(request)) {  // no rank of its own uses them
     master.resources.gpu.clear();
     master.resources.gpu_memory_mib.reset();
+    master.resources.devices.clear();
   }
   if (!own.master_cpu.empty()) master.resources.cpu = own.master_cpu;
   if (!own.master_gpu.empty()) {
@@ -91,6 +92,7 @@ void add_terminal(const RenderRequest& request, JobForm& form) {
 void set_job(const RenderRequest& request, JobForm& form) {
   const JobFlags& flags = request.job;
   form.name = request.name;
+  if (!request.name_prefix.empty()) form.name_place = "--job-name-prefix";
   form.framework = flags.framework;
   for (const auto& [key, value] : flags.labels) form.labels[key] = value;
   for (const auto& [key, value] : flags.annotations) form.annotations[key] = value;

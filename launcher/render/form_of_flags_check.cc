@@ -1,11 +1,13 @@
 // Flags that contradict each other.
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "launcher/options/choice.h"
 #include "launcher/render/form_of_flags_parts.h"
+#include "launcher/render/pod_parts.h"
 #include "launcher/render/render_values.h"
 
 namespace muster::launcher {
@@ -102,6 +104,26 @@ Status check_rest(const RenderRequest& request) {
   });
 }
 
+// What --resource says again, and otherwise.
+Status check_devices(const RenderRequest& request) {
+  const ResourceFlags& flags = request.resources;
+  std::map<std::string, std::string> counts;
+  for (const auto& [device, count] : flags.devices) {
+    const auto [known, is_new] = counts.emplace(device, count);
+    if (!is_new && known->second != count)
+      return wrong("--resource: '" + device + "=" + count + "': it is '" + known->second +
+                   "' before");
+  }
+  const auto gpus = counts.find("nvidia.com/gpu");
+  if (gpus == counts.end()) return {};
+  const std::string said = "--resource: '" + gpus->first + "=" + gpus->second + "': ";
+  const std::pair<const char*, std::string> others[] = {{"--gpu", flags.gpu},
+                                                        {"--master-gpu", request.size.master_gpu}};
+  for (const auto& [flag, value] : others)
+    if (!value.empty() && value != gpus->second) return wrong(said + flag + " is '" + value + "'");
+  return flags.gpu_memory_mib ? wrong(said + "--gpu-memory is a share of one") : Status();
+}
+
 // The same place of the container twice.
 Status check_paths(const RenderRequest& request) {
   std::vector<std::string> paths;
@@ -112,7 +134,7 @@ Status check_paths(const RenderRequest& request) {
   if (!request.doors.sinks.empty()) paths.emplace_back("/var/run/muster");
   for (std::string& path : paths) {
     while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-    if (path == "/etc/muster" || path == "/etc/podinfo")
+    if (is_inside(path, kSecretFolder) || is_inside(path, kPodInfoFolder))
       return wrong("--volume, --pvc, --storage, ...: '" + path + "': this path is Muster's own");
   }
   std::ranges::sort(paths);
@@ -158,6 +180,7 @@ Status check_request(const RenderRequest& request) {
   MUSTER_RETURN_IF_ERROR(check_sizes(request));
   MUSTER_RETURN_IF_ERROR(check_container(request));
   MUSTER_RETURN_IF_ERROR(check_rest(request));
+  MUSTER_RETURN_IF_ERROR(check_devices(request));
   MUSTER_RETURN_IF_ERROR(check_paths(request));
   return check_doors(request);
 }

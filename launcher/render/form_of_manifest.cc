@@ -10,7 +10,9 @@
 #include "launcher/manifest/workload.h"
 #include "launcher/manifest/yaml_reader.h"
 #include "launcher/options/choice.h"
+#include "launcher/render/carried_fields.h"
 #include "launcher/render/manifest_pod.h"
+#include "launcher/render/names.h"
 #include "launcher/render/pod_parts.h"
 
 namespace muster::launcher {
@@ -24,73 +26,6 @@ constexpr std::string_view kAddressPort = "29500";
 constexpr const char* kRootsKeys = "/root/.ssh";
 constexpr const char* kMetrics = "ome.io/metrics-enabled";
 
-// Fields besides pods that the form holds, or that follow from what it holds: a set's network.
-constexpr std::string_view kHeld[] = {"numNodes",
-                                      "numProcPerNode",
-                                      "minNodes",
-                                      "maxNodes",
-                                      "maxRestarts",
-                                      "metrics",
-                                      "mpiImplementation",
-                                      "sshAuthMountPath",
-                                      "runLauncherAsNode",
-                                      "minMember",
-                                      "minAvailable",
-                                      "priorityClass",
-                                      "queue",
-                                      "priorityClassName",
-                                      "replicas",
-                                      "parallelism",
-                                      "env",
-                                      "completions",
-                                      "completionMode",
-                                      "backoffLimit",
-                                      "replicatedJob",
-                                      "network",
-                                      "ttlSecondsAfterFinished",
-                                      "restartPolicy",
-                                      "minReplicas",
-                                      "maxReplicas",
-                                      "nprocPerNode",
-                                      "slotsPerWorker",
-                                      "runLauncherAsWorker",
-                                      "rdzvBackend",
-                                      "resourcesPerNode",
-                                      "scheduleTimeoutSeconds",
-                                      "image",
-                                      "command",
-                                      "args"};
-
-bool is_held(const std::string& path, const std::string& key) {
-  const bool is_item = path.ends_with(']');  // of replicatedJobs
-  return (is_item && key == "name") || std::ranges::find(kHeld, key) != std::end(kHeld);
-}
-
-/// What of a manifest has no place: the paths of fields in which nothing is held.
-struct Leftovers {
-  std::vector<std::string> whole;  ///< these have one, whatever is in them
-  std::vector<std::string> paths = {};
-
-  /// True: something in `value` is held.
-  bool look_at(const json& value, const std::string& path);
-};
-
-bool Leftovers::look_at(const json& value, const std::string& path) {
-  if (value.is_null() || std::ranges::find(whole, path) != whole.end()) return true;
-  const size_t before = paths.size();
-  bool any = false;
-  size_t index = 0;
-  const json none = json::object();
-  for (const auto& [key, item] : (value.is_structured() ? value : none).items()) {
-    const std::string place = value.is_array() ? "[" + std::to_string(index++) + "]" : "." + key;
-    any |= (value.is_object() && is_held(path, key)) || look_at(item, path + place);
-  }
-  if (any) return true;
-  paths.resize(before);
-  paths.push_back(path);
-  return false;
-}
-
 // Of those fields that are there the first; none: no such number.
 Result<std::optional<int>> first_number(const Field& document,
                                         std::initializer_list<const char*> paths) {
@@ -101,27 +36,22 @@ Result<std::optional<int>> first_number(const Field& document,
   return std::optional<int>();
 }
 
-Status add_texts(const Field& map, json& texts) {
-  if (!map.is_there()) return {};
-  if (!map.value().is_object()) return map.wrong("a map");
-  for (const auto& [key, value] : map.value().items()) {
-    const auto text = map[key].text();
-    if (!text) return Error(text.error());
-    if (*text) texts[key] = **text;
-  }
-  return {};
+// `map` is one, or not there.
+void add_texts(const Field& map, json& texts) {
+  if (!map.is_there()) return;
+  for (const auto& [key, value] : map.value().items())
+    if (const auto text = map[key].text(); text && *text) texts[key] = **text;
 }
 
 Status read_metadata(const Field& document, JobForm& form) {
-  const auto name_space = document["metadata"]["namespace"].text();
-  if (!name_space) return Error(name_space.error());
-  form.name_space = name_space->value_or("");
+  form.name_space = document["metadata"]["namespace"].text()->value_or("");
   for (const char* const place : {"metadata", "spec.template.metadata", "spec"}) {
     // A TrainJob has both in its spec. A Job's template is that of its pods.
     if (document["kind"].text().value() == "Job" && place != std::string_view("metadata")) continue;
     const Field metadata = document.at(place);
-    MUSTER_RETURN_IF_ERROR(add_texts(metadata["labels"], form.labels));
-    MUSTER_RETURN_IF_ERROR(add_texts(metadata["annotations"], form.annotations));
+    MUSTER_RETURN_IF_ERROR(check_labels(metadata));
+    add_texts(metadata["labels"], form.labels);
+    add_texts(metadata["annotations"], form.annotations);
   }
   return {};
 }
@@ -149,6 +79,8 @@ Status read_gang(const Field& policy, JobForm& form) {
 // As the field says it: "auto" is the pods' business. Of MPI the number, because an operator writes
 // it into a hostfile.
 std::string workers_of(const Field& document, const Workload& workload) {
+  const Field elastic = document.at("spec.elasticPolicy.nProcPerNode");  // an old place for it
+  if (elastic.is_there()) return elastic.text().value_or(std::nullopt).value_or("");
   const ManifestValue* const value = find_value(workload, flag::kNprocPerNode);
   if (value == nullptr) return "";
   if (is_of_mpi(workload) && parse_integer(value->text)) return value->text;
@@ -157,20 +89,22 @@ std::string workers_of(const Field& document, const Workload& workload) {
 
 // What Kubeflow's operators say of the same. A queue is Volcano's.
 Status read_scheduling(const Field& policy, JobForm& form) {
-  constexpr std::pair<const char*, const char*> kFields[] = {
-      {"minAvailable", "minMember"},
-      {"queue", "queue"},
-      {"priorityClass", "priorityClassName"},
-      {"scheduleTimeoutSeconds", "scheduleTimeoutSeconds"}};
   if (!policy.is_there()) return {};
-  const bool is_volcanos = policy["queue"].is_there() || policy["priorityClass"].is_there();
-  json& gang = form.gang[is_volcanos ? "volcano" : "coscheduling"];
+  const auto members = policy["minAvailable"].number(1, kMost);
+  const auto timeout = policy["scheduleTimeoutSeconds"].number(1, kMost);
+  const auto queue = policy["queue"].text();
+  const auto priority = policy["priorityClass"].text();
+  for (const auto* number : {&members, &timeout})
+    if (!*number) return Error(number->error());
+  for (const auto* text : {&queue, &priority})
+    if (!*text) return Error(text->error());
+  json& gang = form.gang[*queue || *priority ? "volcano" : "coscheduling"];
   gang = json::object();
-  for (const auto& [name, in_gang] : kFields) {
-    const auto text = policy[name].text();
-    if (!text) return Error(text.error());
-    if (*text) gang[in_gang] = policy[name].value();
-  }
+  if (*members) gang["minMember"] = **members;
+  if (*timeout) gang["scheduleTimeoutSeconds"] = **timeout;
+  if (*queue) gang["queue"] = **queue;
+  if (*priority) gang["priorityClassName"] = **priority;
+  if (policy["minResources"].is_there()) gang["minResources"] = policy["minResources"].value();
   return {};
 }
 
@@ -199,12 +133,8 @@ Status read_restarts(const Field& document, const Workload& workload, JobForm& f
   const auto limit = first_number(
       document, {"spec.template.spec.failurePolicy.maxRestarts", "spec.failurePolicy.maxRestarts",
                  "spec.backoffLimit", "spec.runPolicy.backoffLimit"});
-  const auto seconds = first_number(
-      document, {"spec.template.spec.ttlSecondsAfterFinished", "spec.ttlSecondsAfterFinished",
-                 "spec.runPolicy.ttlSecondsAfterFinished"});
-  if (!limit || !seconds) return Error(limit ? seconds.error() : limit.error());
+  if (!limit) return Error(limit.error());
   form.backoff_limit = *limit;
-  form.ttl_seconds = *seconds;
   const ManifestValue* const own = find_value(workload, flag::kMaxRestarts);
   if (own == nullptr) return {};
   form.max_restarts = static_cast<int>(parse_integer(own->text).value_or(0));
@@ -222,7 +152,8 @@ Status read_restarts(const Field& document, const Workload& workload, JobForm& f
 }
 
 // The Job, or the replica of an operator, in which the pod's template stands.
-Status read_holder(const Field& document, const Replica& replica, PodForm& pods) {
+Status read_holder(const Field& document, const Replica& replica, PodForm& pods,
+                   std::vector<std::string>& remarks) {
   const std::string path = pod_path(replica);
   if (path.empty()) return {};
   const Field holder = document.at(path.substr(0, path.rfind(".template")));
@@ -230,7 +161,11 @@ Status read_holder(const Field& document, const Replica& replica, PodForm& pods)
   const auto policy = holder["restartPolicy"].text();
   if (!limit || !policy) return Error(limit ? policy.error() : limit.error());
   if (holder.path() != "spec") pods.backoff_limit = *limit;  // a Job's own is the form's
-  if (*policy && **policy != "ExitCode") pods.pod["spec"]["restartPolicy"] = **policy;
+  if (*policy == "Never" || *policy == "OnFailure")
+    pods.pod["spec"]["restartPolicy"] = **policy;
+  else if (*policy)
+    remarks.push_back(holder["restartPolicy"].path() + ": '" + **policy +
+                      "' is left out: each failure of a pod counts, and nothing but failures");
   return {};
 }
 
@@ -240,7 +175,7 @@ Status add_pods(const Field& document, const Workload& workload, JobForm& form) 
     if (!pod) return std::move(pod).error();
     const bool is_job = document["kind"].text().value() == "Job";
     PodForm pods{is_job ? "worker" : replica.name, replica.pods, *std::move(pod)};
-    MUSTER_RETURN_IF_ERROR(read_holder(document, replica, pods));
+    MUSTER_RETURN_IF_ERROR(read_holder(document, replica, pods, form.remarks));
     form.pods.push_back(std::move(pods));
   }
   const bool is_mpi = is_of_mpi(workload);
@@ -273,23 +208,6 @@ bool is_root(const PodForm& pods) {
     if (user.is_there()) return user.value() == 0;
   }
   return false;
-}
-
-// An operator mounts its keys there for root alone, and for everybody elsewhere.
-void leave_roots_folder(JobForm& form) {
-  if (form.ssh_path != kRootsKeys || std::ranges::all_of(form.pods, is_root)) return;
-  form.ssh_path.clear();
-  form.remarks.push_back(std::string("sshAuthMountPath: ") + kRootsKeys +
-                         " is for root alone, and the pods are not root's: the keys are mounted "
-                         "elsewhere, where Muster finds them");
-}
-
-void tell_left(const Field& document, const Workload& workload, JobForm& form) {
-  Leftovers left{{"spec.template.metadata", "spec.labels", "spec.annotations"}};
-  for (const Replica& replica : workload.replicas) left.whole.push_back(pod_path(replica));
-  (void)left.look_at(document["spec"].value(), "spec");  // there are pods in it
-  if (!left.paths.empty())
-    form.remarks.push_back("left out, for it has no place: " + join(left.paths, ", "));
 }
 
 // Of the first pod with ranks, as a job of that kind calls it.
@@ -340,14 +258,28 @@ Result<JobForm> form_of_manifest(const std::string& text, const std::string& nam
   form.launcher_has_ranks = !workload->has_launcher;
   form.nodes = find_value(*workload, flag::kNnodes)->text;  // each has one
   form.workers = workers_of(document, *workload);
+  MUSTER_RETURN_IF_ERROR(check_names(document));
   MUSTER_RETURN_IF_ERROR(read_metadata(document, form));
   MUSTER_RETURN_IF_ERROR(read_policies(document, *workload, form));
   MUSTER_RETURN_IF_ERROR(read_restarts(document, *workload, form));
   MUSTER_RETURN_IF_ERROR(add_pods(document, *workload, form));
   add_metrics(form);
-  leave_roots_folder(form);
-  tell_left(document, *workload, form);
+  MUSTER_RETURN_IF_ERROR(read_carried(document, *workload, form));
   return form;
+}
+
+void settle_keys(JobForm& form, JobKind kind) {
+  if (form.ssh_path.empty()) return;
+  if (kind != JobKind::kMpiJob && kind != JobKind::kTrainJob) {
+    form.left.emplace_back("sshAuthMountPath");
+  } else if (form.ssh_path == kRootsKeys && !std::ranges::all_of(form.pods, is_root)) {
+    form.remarks.push_back(std::string("sshAuthMountPath: ") + kRootsKeys +
+                           " is for root alone, and the pods are not root's: the keys are mounted "
+                           "elsewhere, where Muster finds them");
+  } else {
+    return;
+  }
+  form.ssh_path.clear();
 }
 
 void add_addresses(JobForm& form, JobKind kind) {

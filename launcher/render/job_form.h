@@ -30,8 +30,17 @@ struct Runs {
   int parallelism = 1;
 };
 
+/// A field of a manifest that the form does not interpret (carried_fields.h).
+struct CarriedField {
+  size_t row;        ///< of the table that says where it is written
+  std::string path;  ///< where it was read
+  std::string role;  ///< of the pods whose Job says it; "" = of the whole job
+  nlohmann::json value;
+};
+
 struct JobForm {
   std::string name = {};
+  std::string name_place = "--name";                      ///< the flag or field that says it
   std::string name_space = {};                            ///< "" = wherever it is applied
   nlohmann::json labels = nlohmann::json::object();       ///< of the workload
   nlohmann::json annotations = nlohmann::json::object();  ///< of the workload
@@ -51,6 +60,8 @@ struct JobForm {
   nlohmann::json metrics = {};  ///< of autoscaling/v2, for elastic jobs; null = none
   /// Documents that come before the workload: claims, Secrets, Services of tools.
   std::vector<nlohmann::json> beside = {};
+  std::vector<CarriedField> carried = {};
+  std::vector<std::string> left = {};  ///< fields of a manifest that have no place, by their paths
   /// Lines for people, about what was decided.
   std::vector<std::string> remarks = {};
 };

@@ -61,6 +61,28 @@ std::vector<std::string> rewritten(std::vector<std::string> words, const json& c
   return words;
 }
 
+// One that Muster mounts something else at. A pod that was rendered has both already.
+Status check_mounts(const json& pod, const Field& container) {
+  const json volumes = pod["spec"].value("volumes", json::array());
+  const auto tells_of_pod = [&volumes](const json& name) {
+    return std::ranges::any_of(volumes, [&name](const json& volume) {
+      return volume.value("name", json()) == name &&
+             (volume.contains("downwardAPI") || volume.contains("projected"));
+    });
+  };
+  const auto mounts = container["volumeMounts"].items();  // a list, as was checked
+  for (const Field& mount : *mounts) {
+    const Field place = mount["mountPath"];
+    const std::string path = place.text()->value_or("");
+    if (is_inside(path, kSecretFolder) && !has_variable(container.value(), kSecretFile))
+      return place.wrong("another path, unless " + std::string(kSecretFile) +
+                         " is set: the job's secret is mounted there");
+    if (is_inside(path, kPodInfoFolder) && !tells_of_pod(mount.value().value("name", json())))
+      return place.wrong("another path: the pod's labels are mounted there");
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string pod_path(const Replica& replica) {
@@ -80,8 +102,9 @@ Result<json> read_pod_template(const Field& document, const Replica& replica) {
   json& containers = pods.pod["spec"]["containers"];
   const auto first = containers.begin() + (path.empty() ? 0 : last_index(replica.path));
   std::rotate(containers.begin(), first, first + 1);
-  if (containers[0].contains("name")) return std::move(pods.pod);
-  return container["name"].wrong("a name");
+  if (!containers[0].contains("name")) return container["name"].wrong("a name");
+  MUSTER_RETURN_IF_ERROR(check_mounts(pods.pod, Field(&containers[0], container.path())));
+  return std::move(pods.pod);
 }
 
 std::string put_muster_first(json& container, std::string_view nodes) {

@@ -1,11 +1,14 @@
 #include "launcher/render/names.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "base/text.h"
 #include "launcher/options/choice.h"
+#include "launcher/render/render_values.h"
 #include "launcher/render/workload_parts.h"
 
 namespace muster::launcher {
@@ -14,13 +17,44 @@ namespace {
 
 constexpr size_t kMaxLabel = 63;
 
-bool is_label(std::string_view name) {
-  const auto is_small = [](char letter) { return letter >= 'a' && letter <= 'z'; };
-  const auto is_digit = [](char letter) { return letter >= '0' && letter <= '9'; };
-  return !name.empty() && is_small(name.front()) && name.back() != '-' &&
-         std::ranges::all_of(name, [&](char letter) {
-           return is_small(letter) || is_digit(letter) || letter == '-';
-         });
+Error told(const std::string& path, std::string_view value, const Error& error) {
+  return wrong(path + ": '" + one_line(value) + "' " + error.text);
+}
+
+// `checked`: by the grammar that such a name has.
+Status check_name_at(const Field& field, Result<std::string> (*checked)(std::string_view text)) {
+  const auto name = field.text();
+  if (!name) return Error(name.error());
+  const auto right = *name ? checked(**name) : Result<std::string>("");
+  return right ? Status() : told(field.path(), **name, right.error());
+}
+
+// Of the pods of a JobSet, or of the runtime that makes one.
+Status check_job_names(const Field& document) {
+  for (const char* const place : {"spec", "spec.template.spec"}) {
+    const Field set = document.at(place);
+    const auto jobs = set["replicatedJobs"].items();
+    if (!jobs) return Error(jobs.error());
+    std::set<nlohmann::json> names;
+    for (const Field& job : *jobs) {
+      MUSTER_RETURN_IF_ERROR(check_name_at(job["name"], as_workload_name));
+      MUSTER_RETURN_IF_ERROR(check_labels(job["template"]["metadata"]));
+      if (!names.insert(job["name"].value()).second)
+        return job["name"].wrong("another name than that of a job before it");
+    }
+    const Field first = set["coordinator"]["replicatedJob"];
+    if (first.is_there() && !names.contains(first.value()))
+      return first.wrong("the name of a replicatedJob");
+  }
+  return {};
+}
+
+// Operators know one of them.
+Status check_single_pods(const Field& document) {
+  for (const char* const path :
+       {"spec.mpiReplicaSpecs.Launcher.replicas", "spec.pytorchReplicaSpecs.Master.replicas"})
+    if (const auto one = document.at(path).number(1, 1); !one) return Error(one.error());
+  return {};
 }
 
 // Of an elastic job there may be more pods than there are at first.
@@ -50,18 +84,44 @@ std::string suffix_of(const JobForm& form, const PodForm& pods, JobKind kind) {
   return "";
 }
 
+// A key's domain may be written in any case, but only in annotations.
+Status check_map(const Field& map, bool are_labels) {
+  if (!map.is_there()) return {};
+  if (!map.value().is_object()) return map.wrong("a map");
+  for (const auto& [key, value] : map.value().items()) {
+    const auto checked = as_label_key(are_labels ? key : to_lower(key));
+    if (!checked) return told(map.path(), key, checked.error());
+    const auto text = map[key].text();
+    if (!text) return Error(text.error());
+    const auto right = as_label_value(are_labels ? text->value_or("") : "");
+    if (!right) return told(map.path() + "." + key, **text, right.error());
+  }
+  return {};
+}
+
 }  // namespace
 
+Status check_labels(const Field& metadata) {
+  MUSTER_RETURN_IF_ERROR(check_map(metadata["labels"], true));
+  return check_map(metadata["annotations"], false);
+}
+
+Status check_names(const Field& document) {
+  MUSTER_RETURN_IF_ERROR(check_name_at(document["metadata"]["namespace"], as_dns_label));
+  MUSTER_RETURN_IF_ERROR(check_job_names(document));
+  return check_single_pods(document);
+}
+
 Status check_name(const JobForm& form, JobKind kind) {
-  if (!is_label(form.name))
-    return wrong("--name: '" + one_line(form.name) +
-                 "' must be small letters, digits and dashes, a letter first and no dash last");
+  if (const auto name = as_workload_name(form.name); !name)
+    return told(form.name_place, form.name, name.error());
   for (const PodForm& pods : form.pods) {
     const std::string suffix = suffix_of(form, pods, kind);
     if (form.name.size() + suffix.size() > kMaxLabel)
-      return wrong("--name: '" + form.name + "' must have at most " +
-                   std::to_string(kMaxLabel - suffix.size()) + " letters: a pod is called NAME" +
-                   suffix + ", and " + std::to_string(kMaxLabel) + " is the limit");
+      return wrong(form.name_place + ": '" + form.name + "' must have at most " +
+                   std::to_string(kMaxLabel - std::min(suffix.size(), kMaxLabel)) +
+                   " letters: a pod is called NAME" + suffix + ", and " +
+                   std::to_string(kMaxLabel) + " is the limit");
   }
   return {};
 }

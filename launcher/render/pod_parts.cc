@@ -25,6 +25,10 @@ void enter_project(JobForm& form, const std::string& project) {
   form.labels[kProjectLabel] = project;
 }
 
+bool is_inside(std::string_view path, std::string_view folder) {
+  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+}
+
 json& container_of(json& pod) { return pod["spec"]["containers"][0]; }
 
 void set_variable(json& container, std::string_view name, std::string_view value) {

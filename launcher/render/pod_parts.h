@@ -17,6 +17,13 @@ inline constexpr std::string_view kProjectLabel = "project";
 /// The job's namespace and label become those of `project`; "" = none.
 void enter_project(JobForm& form, const std::string& project);
 
+/// Where Muster mounts the job's secret, and what it reads of the pod's labels.
+inline constexpr std::string_view kSecretFolder = "/etc/muster";
+inline constexpr std::string_view kPodInfoFolder = "/etc/podinfo";
+inline constexpr std::string_view kSecretFile = "MUSTER_JOB_SECRET_FILE";
+/// `path` is that folder, or in it.
+[[nodiscard]] bool is_inside(std::string_view path, std::string_view folder);
+
 /// Of a pod's template: the container that trains.
 nlohmann::json& container_of(nlohmann::json& pod);
 

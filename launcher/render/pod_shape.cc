@@ -1,12 +1,15 @@
 #include "launcher/render/pod_shape.h"
 
+#include <cstdint>
 #include <iterator>
 #include <string>
 #include <utility>
 
 #include "base/json.h"
-#include "base/text.h"
+#include "launcher/manifest/field.h"
 #include "launcher/options/choice.h"
+#include "launcher/render/names.h"
+#include "launcher/render/render_values.h"
 
 namespace muster::launcher {
 
@@ -14,10 +17,10 @@ namespace {
 
 using nlohmann::json;
 
-enum class Type { kObject, kText, kNumber, kList };
+enum class Type { kObject, kText, kNumber, kList, kName, kPort, kPortOrName, kHostFolder };
 
 struct Shape {
-  std::string_view path;  // "[]" = each item
+  std::string_view path;  // "[]" = each item, "*" = each field
   Type type;
 };
 constexpr Shape kPod[] = {
@@ -29,12 +32,13 @@ constexpr Shape kPod[] = {
     {"spec.terminationGracePeriodSeconds", Type::kNumber},
     {"spec.volumes", Type::kList},
     {"spec.volumes.[]", Type::kObject},
-    {"spec.volumes.[].name", Type::kText},
+    {"spec.volumes.[].name", Type::kName},
     {"spec.volumes.[].hostPath", Type::kObject},
+    {"spec.volumes.[].hostPath.path", Type::kHostFolder},
 };
 constexpr Shape kContainer[] = {
     {"", Type::kObject},
-    {"name", Type::kText},
+    {"name", Type::kName},
     {"command", Type::kList},
     {"args", Type::kList},
     {"env", Type::kList},
@@ -42,6 +46,12 @@ constexpr Shape kContainer[] = {
     {"env.[].name", Type::kText},
     {"ports", Type::kList},
     {"ports.[]", Type::kObject},
+    {"ports.[].containerPort", Type::kPort},
+    {"ports.[].hostPort", Type::kPort},
+    {"*.httpGet.port", Type::kPortOrName},  // of a probe
+    {"*.tcpSocket.port", Type::kPortOrName},
+    {"*.grpc.port", Type::kPort},
+    {"lifecycle.*.httpGet.port", Type::kPortOrName},
     {"volumeMounts", Type::kList},
     {"volumeMounts.[]", Type::kObject},
     {"volumeMounts.[].name", Type::kText},
@@ -62,11 +72,23 @@ std::string_view name_of(Type type) {
     case Type::kText:
       return "a text";
     case Type::kNumber:
-      return "a whole number";
+      return "a whole number, without quotes";
     case Type::kList:
       return "a list";
+    case Type::kName:
+      return "at most 63 of a-z, 0-9 and '-', a letter or digit at both ends";
+    case Type::kPort:
+      return "a number from 1 to 65535, without quotes";
+    case Type::kPortOrName:
+      return "a port's name, or a number from 1 to 65535 without quotes";
+    case Type::kHostFolder:
+      return "an absolute path without '..'";
   }
   return "";
+}
+
+bool is_port(const json& value) {
+  return value.is_number_integer() && value >= 1 && value <= UINT16_MAX;
 }
 
 bool is_of(const json& value, Type type) {
@@ -79,23 +101,34 @@ bool is_of(const json& value, Type type) {
       return value.is_number_integer();
     case Type::kList:
       return value.is_array();
+    case Type::kName:
+      return value.is_string() && as_dns_label(value.get_ref<const std::string&>());
+    case Type::kPort:
+      return is_port(value);
+    case Type::kPortOrName:
+      return is_port(value) ||
+             (value.is_string() && as_port_name(value.get_ref<const std::string&>()));
+    case Type::kHostFolder:
+      return value.is_string() && is_absolute_path(value.get_ref<const std::string&>());
   }
   return false;
 }
 
 // What is not there is right.
 Status check(const json& value, std::string_view rest, Type type, const std::string& path) {
-  if (rest.empty()) {
-    if (is_of(value, type)) return {};
-    return wrong(path + ": '" + one_line(dump_json(value)) + "' must be " +
-                 std::string(name_of(type)));
-  }
+  if (rest.empty())
+    return is_of(value, type) ? Status() : Status(Field(&value, path).wrong(name_of(type)));
   const size_t dot = rest.find('.');
   const std::string word(rest.substr(0, dot));
   rest = dot == std::string_view::npos ? "" : rest.substr(dot + 1);
   if (word == "[]") {
     for (size_t i = 0; i < value.size() && value.is_array(); ++i)
       MUSTER_RETURN_IF_ERROR(check(value[i], rest, type, path + "[" + std::to_string(i) + "]"));
+    return {};
+  }
+  if (word == "*") {
+    for (auto field = value.begin(); field != value.end() && value.is_object(); ++field)
+      MUSTER_RETURN_IF_ERROR(check(*field, rest, type, path + "." + field.key()));
     return {};
   }
   const auto field = value.is_object() ? value.find(word) : value.end();
@@ -154,7 +187,7 @@ Status check_pod(PodForm& pods) {
     return wrong(pods.role + ".spec.terminationGracePeriodSeconds: '" + dump_json(grace) +
                  "' must be 0 or more");
   make_texts(pods.pod);
-  return {};
+  return check_labels(Field(&pods.pod, pods.role)["metadata"]);
 }
 
 }  // namespace muster::launcher

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "launcher/options/choice.h"
+#include "launcher/render/carried_fields.h"
 #include "launcher/render/dress.h"
 #include "launcher/render/form_of_flags.h"
 #include "launcher/render/form_of_manifest.h"
@@ -39,10 +40,13 @@ Result<JobForm> form_of(const RenderRequest& request, const Files& files) {
   if (!text) return Error(text.error());
   auto form = form_of_manifest(*text, request.name);
   if (!form) return std::move(form).error().with_context(request.file);
+  if (request.name.empty()) form->name_place = request.file + ": metadata.name";
   if (request.to == JobKind::kMpiJob && form->framework != "mpi")
     return cannot_hold("mpijob", request.file + " is of no MPI job", "jobset or pytorchjob");
   enter_project(*form, request.project);
-  add_addresses(*form, kind_of(request, *form));
+  const JobKind kind = kind_of(request, *form);
+  settle_keys(*form, kind);
+  add_addresses(*form, kind);
   return form;
 }
 
@@ -85,6 +89,7 @@ Result<Rendered> render(const RenderRequest& request, const Files& files) {
   const auto* const writer = std::ranges::find(kWriters, kind, &Writer::kind);
   auto documents = writer->write(*form);
   if (!documents) return std::move(documents).error();
+  write_carried(*form, kind, documents->back());
   return Rendered{*std::move(documents), std::move(form->remarks)};
 }
 

@@ -18,6 +18,11 @@ Result<std::string> as_framework(std::string_view text) {
   return std::string(text);
 }
 
+Result<std::string> as_image(std::string_view text) {
+  if (text.find_first_of(" \t\n") != std::string_view::npos) return wrong("must have no spaces");
+  return std::string(text);
+}
+
 template <int64_t kMost>
 Result<int64_t> as_seconds_within(std::string_view text) {
   return as_seconds(text, kMost);
@@ -81,7 +86,7 @@ constexpr RenderFlag kJob[] = {
 };
 
 constexpr RenderFlag kContainer[] = {
-    {"image", 'i', "IMAGE", set_field<&ContainerFlags::image, as_any_text>,
+    {"image", 'i', "IMAGE", set_field<&ContainerFlags::image, as_image>,
      "with muster and the program in it"},
     {"image-pull-policy", 0, "WHEN", set_field<&ContainerFlags::pull_policy, as_pull_policy>,
      "always (default), ifNotPresent, never"},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/socket.h"
 #include "base/text.h"
 #include "launcher/render/render_flag_rows.h"
 #include "launcher/render/render_values.h"
@@ -90,7 +91,16 @@ Result<NodePortFlag> as_node_port(std::string_view text) {
   return NodePortFlag{*port, *node_port};
 }
 
-// An Ingress listens on the usual ports alone, and has no query.
+// Source: pkg/apis/networking/validation.
+bool is_ingress_path(std::string_view path) {
+  constexpr std::string_view kRefused[] = {"//", "/./", "/../", "%2f", "%2F", "?"};
+  return !path.ends_with("/.") && !path.ends_with("/..") &&
+         std::ranges::none_of(kRefused, [path](std::string_view part) {
+           return path.find(part) != std::string_view::npos;
+         });
+}
+
+// An Ingress listens on the usual ports alone, and knows hosts by their names.
 Result<ExternalUrlFlag> as_external_url(std::string_view text) {
   constexpr uint16_t kPlainPort = 80;
   constexpr uint16_t kSecurePort = 443;
@@ -100,9 +110,11 @@ Result<ExternalUrlFlag> as_external_url(std::string_view text) {
   if (!port) return std::move(port).error().with_context("PORT");
   const auto url = parse_url(text.substr(equals + 1));
   if (!url) return Error(url.error());
-  if (!as_object_name(url->host) || url->port != (url->secure ? kSecurePort : kPlainPort) ||
-      url->path.find('?') != std::string::npos)
+  if (!as_object_name(url->host) || parse_numeric_host(url->host) ||
+      url->port != (url->secure ? kSecurePort : kPlainPort))
     return wrong("URL must be http(s)://HOST[/PATH], HOST a name in small letters without a port");
+  if (!is_ingress_path(url->path))
+    return wrong("URL must be http(s)://HOST[/PATH], PATH without '//', '.', '..', '%2f' and '?'");
   return ExternalUrlFlag{*port, url->host, url->path, url->secure};
 }
 

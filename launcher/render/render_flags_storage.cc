@@ -163,7 +163,8 @@ Result<TextPair> as_device(std::string_view text) {
   auto device = as_label(text);
   const bool is_plugins = device && device->first.find('/') != std::string::npos;
   const auto count = device ? parse_integer(device->second) : std::nullopt;
-  if (is_plugins && count && *count > 0) return device;
+  if (is_plugins && count && *count > 0)
+    return TextPair{std::move(device->first), std::to_string(*count)};
   return wrong("must be DOMAIN/NAME=N, N more than 0");
 }
 

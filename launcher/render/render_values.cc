@@ -12,6 +12,7 @@ namespace {
 
 constexpr size_t kMaxLabel = 63;
 constexpr size_t kMaxSubdomain = 253;
+constexpr size_t kMaxPortName = 15;
 constexpr std::string_view kProjectNamespace = "runai-";
 constexpr int64_t kMaxGpus = 1024;
 constexpr double kMib = 1024.0 * 1024.0;
@@ -144,6 +145,18 @@ Result<std::string> as_object_name(std::string_view text) {
   return std::string(text);
 }
 
+Result<std::string> as_dns_label(std::string_view text) {
+  if (!is_dns_label(text))
+    return wrong("must be at most 63 of a-z, 0-9 and '-', a letter or digit at both ends");
+  return std::string(text);
+}
+
+Result<std::string> as_port_name(std::string_view text) {
+  if (!is_dns_label(text) || text.size() > kMaxPortName || std::ranges::none_of(text, is_lower))
+    return wrong("must be at most 15 of a-z, 0-9 and '-', with a letter");
+  return std::string(text);
+}
+
 Result<std::string> as_project(std::string_view text) {
   const size_t most = kMaxLabel - kProjectNamespace.size();
   if (!is_dns_label(text) || text.size() > most)
@@ -166,9 +179,14 @@ Result<std::string> as_label_value(std::string_view text) {
   return std::string(text);
 }
 
+bool is_absolute_path(std::string_view text) {
+  const auto parts = split(text, '/');
+  return text.starts_with('/') && std::ranges::find(parts, "..") == parts.end();
+}
+
 Result<std::string> as_mount_path(std::string_view text) {
-  if (!text.starts_with('/') || text.find(':') != std::string_view::npos)
-    return wrong("must be an absolute path without ':'");
+  if (!is_absolute_path(text) || text.find(':') != std::string_view::npos)
+    return wrong("must be an absolute path without ':' and '..'");
   return std::string(text);
 }
 

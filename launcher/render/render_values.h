@@ -26,12 +26,18 @@ Result<std::string> as_any_text(std::string_view text);
 Result<std::string> as_workload_name(std::string_view text);
 /// DNS-1123 subdomain, at most 253 bytes: those of most objects.
 Result<std::string> as_object_name(std::string_view text);
+/// DNS-1123 label: those of namespaces, containers and volumes.
+Result<std::string> as_dns_label(std::string_view text);
+/// Of a container's port.
+Result<std::string> as_port_name(std::string_view text);
 /// That a namespace can end with, behind "runai-".
 Result<std::string> as_project(std::string_view text);
 /// [PREFIX/]NAME, as of labels.
 Result<std::string> as_label_key(std::string_view text);
 Result<std::string> as_label_value(std::string_view text);
-/// Absolute, without ':'.
+/// From the root, and nowhere up again.
+[[nodiscard]] bool is_absolute_path(std::string_view text);
+/// Absolute, without ':' and "..".
 Result<std::string> as_mount_path(std::string_view text);
 Result<std::string> as_cpu(std::string_view text);
 Result<std::string> as_quantity(std::string_view text);

@@ -14,8 +14,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kLauncher = "launcher";
-constexpr std::string_view kSecretFolder = "/etc/muster";
-constexpr std::string_view kSecretFile = "MUSTER_JOB_SECRET_FILE";
 constexpr int kSecretMode = 0400;
 constexpr int kAnyGroup = 65532;  // "nonroot" of distroless images; any number would do
 constexpr int kJobPort = 29400;
@@ -59,6 +57,15 @@ json replicated_job(PodForm& pods, int backoff_limit) {
 }
 
 }  // namespace
+
+int backoff_limit(JobForm& form) {
+  for (const PodForm& pods : form.pods) {
+    if (!form.backoff_limit) form.backoff_limit = pods.backoff_limit;
+    if (pods.backoff_limit && pods.backoff_limit != form.backoff_limit)
+      form.left.push_back("backoffLimit of " + pods.role);
+  }
+  return form.backoff_limit.value_or(kBackoffLimit);
+}
 
 void set_everywhere(JobForm& form, std::string_view name, std::string_view value) {
   for (PodForm& pods : form.pods) set_unless_there(container_of(pods.pod), name, value);

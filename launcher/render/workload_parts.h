@@ -14,6 +14,10 @@ namespace muster::launcher {
 /// How often a controller tries again if nobody says it: as a Kubernetes Job.
 inline constexpr int kBackoffLimit = 6;
 
+/// For kinds that say one number of attempts: what pods' own Jobs say counts if the job says none.
+/// Other numbers are left.
+int backoff_limit(JobForm& form);
+
 /// In each pod of the job, unless the pod has it. Nothing for an empty value.
 void set_everywhere(JobForm& form, std::string_view name, std::string_view value);
 /// --framework, --mpi, --max-restarts; those of MPI also their role, where a pod is the launcher.

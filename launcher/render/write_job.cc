@@ -27,10 +27,10 @@ Status check(JobForm& form) {
 }  // namespace
 
 Result<Documents> write_job(JobForm& form) {
+  const int limit = backoff_limit(form);  // before pods that are alike become one
   MUSTER_RETURN_IF_ERROR(check(form));
   Documents documents = prepare_for_no_operator(form);
   PodForm& pods = form.pods.front();
-  const int limit = form.backoff_limit.value_or(kBackoffLimit);
   if (!form.runs && pods.pods > 1) {
     pods.pod["spec"]["subdomain"] = form.name;
     documents.push_back(headless_service(form));

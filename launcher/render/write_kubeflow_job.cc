@@ -17,9 +17,8 @@ using nlohmann::json;
 // The operator mounts its key for root alone at /root/.ssh, and for everybody elsewhere.
 constexpr std::string_view kKeyFolder = "/etc/mpi-ssh";
 
-json run_policy(const JobForm& form) {
-  json policy = {{"backoffLimit", form.backoff_limit.value_or(kBackoffLimit)},
-                 {"cleanPodPolicy", "Running"}};
+json run_policy(JobForm& form) {
+  json policy = {{"backoffLimit", backoff_limit(form)}, {"cleanPodPolicy", "Running"}};
   if (form.ttl_seconds) policy["ttlSecondsAfterFinished"] = *form.ttl_seconds;
   if (json scheduling = scheduling_policy(form); !scheduling.is_null())
     policy["schedulingPolicy"] = std::move(scheduling);

@@ -21,6 +21,7 @@ constexpr const char* kKind = "trainjob";
 constexpr const char* kNode = "node";
 constexpr const char* kStep = "trainer.kubeflow.org/trainjob-ancestor-step";
 constexpr const char* kQueue = "scheduling.volcano.sh/queue-name";
+constexpr const char* kTimeout = "scheduleTimeoutSeconds";
 constexpr const char* kKeyFolder = "/etc/mpi-ssh";
 
 bool is_mpi(const JobForm& form) { return form.framework == "mpi" && has_launcher(form); }
@@ -48,12 +49,11 @@ Status check(JobForm& form) {
   } else if (!merge_alike(form)) {
     return refuse("its pods differ, and those of a TrainJob are alike", "jobset or pytorchjob");
   }
-  const json& volcano = form.gang.is_null() ? form.gang : form.gang.value("volcano", json());
-  if (volcano.is_object() && volcano.contains("minMember") &&
-      volcano["minMember"] != pod_count(form))
-    return refuse("podGroupPolicy.volcano.minMember: " + volcano["minMember"].dump() +
-                      " must be the number of pods, " + std::to_string(pod_count(form)),
-                  "jobset");
+  for (const json& gang : form.gang)
+    if (gang.is_object() && gang.value("minMember", json(pod_count(form))) != pod_count(form))
+      return refuse("minMember of the gang: " + gang["minMember"].dump() +
+                        " must be the number of pods, " + std::to_string(pod_count(form)),
+                    "jobset");
   return {};
 }
 
@@ -65,34 +65,31 @@ json ml_policy(const JobForm& form) {
   if (!is_mpi(form)) return policy;
   policy["mpi"] = {{"numProcPerNode", workers_as_number(form)},
                    {"mpiImplementation", "OpenMPI"},
-                   {"sshAuthMountPath", kKeyFolder},
+                   {"sshAuthMountPath", form.ssh_path.empty() ? kKeyFolder : form.ssh_path},
                    {"runLauncherAsNode", form.launcher_has_ranks}};
   return policy;
 }
 
-json pod_group_policy(const JobForm& form) {
-  json policy = form.gang;
-  if (!policy.contains("volcano")) return policy;
-  json& volcano = policy["volcano"];
-  if (!volcano.is_object()) volcano = json::object();
-  for (const char* const name : {"minMember", "queue", "priorityClassName"}) volcano.erase(name);
+// The Trainer counts members itself, and reads the rest of Volcano's fields from the pods.
+json pod_group_policy(const JobForm& form, const json& gang) {
+  if (form.gang.contains("volcano")) return {{"volcano", json::object()}};
+  json policy = {{"coscheduling", json::object()}};
+  if (gang.contains(kTimeout)) policy["coscheduling"][kTimeout] = gang[kTimeout];
   return policy;
 }
 
 // The pods' controller is this one: sizes of the parts are its own to fill in.
-json runtime_template(JobForm& form) {
-  const json gang = form.gang.is_null() ? json::object() : form.gang.value("volcano", json());
-  const bool has_queue = gang.is_object() && gang.contains("queue");
+json runtime_template(JobForm& form, const json& gang) {
   for (PodForm& pods : form.pods) {
     pods.role = &pods == &form.pods.front() && is_mpi(form) ? "launcher" : kNode;
     container_of(pods.pod)["name"] = kNode;
-    if (gang.is_object() && gang.contains("priorityClassName"))
+    if (gang.contains("priorityClassName"))
       pods.pod["spec"].emplace("priorityClassName", gang["priorityClassName"]);
     if (!form.gang.is_null() && form.gang.contains("volcano"))
       pods.pod["spec"].emplace("schedulerName", "volcano");
   }
   json made = {{"spec", jobset_spec(form)}};
-  if (has_queue) made["metadata"]["annotations"][kQueue] = gang["queue"];
+  if (gang.contains("queue")) made["metadata"]["annotations"][kQueue] = gang["queue"];
   for (json& job : made["spec"]["replicatedJobs"]) {
     for (const char* const size : {"completions", "parallelism"})
       job["template"]["spec"].erase(size);
@@ -135,7 +132,9 @@ Result<Documents> write_train_job(JobForm& form) {
   documents.push_back(network_policy(form));
   json runtime = document(form, kApi, "TrainingRuntime", form.name);
   runtime["spec"]["mlPolicy"] = ml_policy(form);
-  if (!form.gang.is_null()) runtime["spec"]["podGroupPolicy"] = pod_group_policy(form);
+  const json gang = form.gang.is_null() ? json::object() : pod_group_fields(form);
+  if (gang.contains("minResources")) form.left.emplace_back("minResources");
+  if (!form.gang.is_null()) runtime["spec"]["podGroupPolicy"] = pod_group_policy(form, gang);
   json job = workload_document(form, kApi, "TrainJob");
   json trainer = {{"numNodes", ranked_pods(form)}};
   if (const auto workers = parse_integer(form.workers)) trainer["numProcPerNode"] = *workers;
@@ -143,7 +142,7 @@ Result<Documents> write_train_job(JobForm& form) {
       {"runtimeRef",
        {{"apiGroup", "trainer.kubeflow.org"}, {"kind", "TrainingRuntime"}, {"name", form.name}}},
       {"trainer", std::move(trainer)}};
-  runtime["spec"]["template"] = runtime_template(form);
+  runtime["spec"]["template"] = runtime_template(form, gang);
   documents.push_back(std::move(runtime));
   documents.push_back(std::move(job));
   return documents;

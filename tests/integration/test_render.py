@@ -180,6 +180,32 @@ class Mutations(RenderTest):
                 problems = problems_of(documents, self.schemas)
                 self.assertIn(problem.lower(), " ".join(problems).lower())
 
+    COMPANIONS = {
+        "an address for a host": ("Ingress", "host 10.0.0.1", lambda made: made["spec"]["rules"][0].update(host="10.0.0.1")),
+        "an empty part of a path": ("Ingress", "path /a//b", lambda made: backend_path(made).update(path="/a//b")),
+        "a port's name and number": ("Ingress", "a port's name or number", lambda made: backend_path(made)["backend"]["service"]["port"].update(name="a")),
+        "another Service": ("Ingress", "that is not there", lambda made: backend_path(made)["backend"]["service"].update(name="other")),
+        "a port above the highest": ("NetworkPolicy", "port 65536", lambda made: made["spec"]["ingress"][1]["ports"][0].update(port=65536)),
+        "pods and a range of addresses": ("NetworkPolicy", "ipBlock", lambda made: made["spec"]["ingress"][0]["from"][0].update(ipBlock={"cidr": "10.0.0.0/8"})),
+        "an end before the beginning": ("NetworkPolicy", "endPort", lambda made: made["spec"]["ingress"][1]["ports"][0].update(endPort=1)),
+        "a role without resources": ("Role", "verbs, groups and resources", lambda made: made["rules"][0].pop("resources")),
+        "a role of nobody": ("RoleBinding", "not there", lambda made: made["roleRef"].update(name="other")),
+        "a group of another API": ("RoleBinding", "roleRef", lambda made: made["roleRef"].update(apiGroup="")),
+        "a claim of nothing": ("PersistentVolumeClaim", "storage of nothing", lambda made: made["spec"]["resources"]["requests"].update(storage="0Gi")),
+        "a claim that nobody may use": ("PersistentVolumeClaim", "accessModes", lambda made: made["spec"].update(accessModes=[])),
+        "a Service of no pods": ("Service", "no pods", lambda made: made["spec"].update(selector={})),
+        "a port of a Service": ("Service", "port 0", lambda made: made["spec"]["ports"][0].update(targetPort=0)),
+    }
+
+    def test_those_of_what_stands_beside_too(self):
+        rendered = self.render("--workers", "2", "--external-url", "8888=https://nb.example/x", "--report", "annotation", "--pvc", ":10Gi:/scratch")
+        self.assertEqual(problems_of(rendered, self.schemas), [])
+        for title, (kind, problem, change) in self.COMPANIONS.items():
+            with self.subTest(title):
+                documents = copy.deepcopy(rendered)
+                change(next(document for document in documents if document["kind"] == kind))
+                self.assertIn(problem, " ".join(problems_of(documents, self.schemas)))
+
     def test_those_of_a_runtime_too(self):
         documents = self.render("--to", "trainjob", "--workers", "2")
         runtime = documents[-2]
@@ -189,6 +215,10 @@ class Mutations(RenderTest):
         pod["containers"][0]["env"].append({"name": "PET_NNODES", "value": "2"})
         job["replicas"] = 2
         self.assertEqual(len(problems_of(documents, self.schemas)), 2)
+
+
+def backend_path(ingress):
+    return ingress["spec"]["rules"][0]["http"]["paths"][0]
 
 
 def part(job):

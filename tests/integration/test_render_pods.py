@@ -19,6 +19,21 @@ DEVICES = "mount -t tmpfs -o mode=755 tmpfs dev; cd dev; mkdir pts shm; for name
           "ln -s /proc/self/fd fd; mount -t tmpfs -o mode=1777 tmpfs shm; touch termination-log; chmod 666 termination-log; cd .."
 IMAGE = "mount --rbind /proc proc; mount --rbind /sys sys; touch usr/local/bin/muster; mount --bind {binary} usr/local/bin/muster;" \
         "mkdir -p app results; mount --bind {support} app; mount --bind {results} results"
+# With what the operator gives to launchers of MPICH: host lines of its own kind, and HYDRA_HOST_FILE.
+MPICH = """
+apiVersion: kubeflow.org/v2beta1
+kind: MPIJob
+metadata: {name: ring}
+spec:
+  slotsPerWorker: 2
+  mpiImplementation: MPICH
+  mpiReplicaSpecs:
+    Launcher:
+      template: {spec: {containers: [{name: ring, image: i, command: [mpiexec.mpich, -n, "4", sh, -c, "echo rank $PMI_RANK of $PMI_SIZE"]}]}}
+    Worker:
+      replicas: 2
+      template: {spec: {containers: [{name: ring, image: i}]}}
+"""
 READY = "import sys, urllib.request\n" \
         "for url in sys.argv[1:]:\n" \
         "    try:\n" \
@@ -152,8 +167,8 @@ class RenderedPodTest(NamespaceTest):
 
 
 class FlagsTest(RenderedPodTest):
-    def flags(self, *more):
-        return ("--name", "train", "--image", "i", "--command", *more, "--", *PROGRAM)
+    def flags(self, *more, program=PROGRAM):
+        return ("--name", "train", "--image", "i", "--command", *more, "--", *program)
 
     def test_a_jobset(self):
         self.run_job(*self.flags("--workers", 2))
@@ -174,6 +189,28 @@ class FlagsTest(RenderedPodTest):
     def test_a_pytorch_job_of_workers(self):
         self.run_job(*self.flags("--workers", 2, "--no-master", "--gpu", 1, "--to", "pytorchjob"))
         self.expect_ranks(["train-worker-0", "train-worker-1"], 1)
+
+    def test_a_train_job(self):
+        self.run_job(*self.flags("--workers", 2, "--framework", "pytorch", "--gpu", 2, "--to", "trainjob"))
+        self.expect_ranks(["train-node-0-0", "train-node-0-1", "train-node-0-2"], 2)
+
+    def test_a_train_job_of_cpus(self):
+        self.run_job(*self.flags("--workers", 1, "--cpu", 2, "--to", "trainjob"))
+        self.expect_ranks(["train-node-0-0", "train-node-0-1"], 2)
+
+    def run_train_job(self, framework, *names, program=PROGRAM):
+        self.run_job(*self.flags("--workers", 1, "--framework", framework, "--to", "trainjob", program=program))
+        self.expect_ranks(["train-node-0-0", "train-node-0-1"], 1)
+        for rank in range(2):
+            self.assertIn("%s=%d %s=2" % (names[0], rank, names[1]), self.read("results/places"))
+
+    def test_a_train_job_of_jax(self):
+        self.run_train_job("jax", "JAX_PROCESS_ID", "JAX_NUM_PROCESSES")
+
+    def test_a_train_job_of_xgboost(self):
+        """Which has no store of its job: where it is written down is enough."""
+        told = 'echo "$RANK $WORLD_SIZE $GROUP_RANK $HOSTNAME DMLC_TASK_ID=$DMLC_TASK_ID DMLC_NUM_WORKER=$DMLC_NUM_WORKER" >> "$OUT"/places'
+        self.run_train_job("xgboost", "DMLC_TASK_ID", "DMLC_NUM_WORKER", program=("sh", "-c", told))
 
     def test_an_mpi_job(self):
         printed = self.run_job("--name", "ring", "--image", "i", "--command", "--framework", "mpi", "--workers", 2, "--",
@@ -197,6 +234,18 @@ class ManifestTest(RenderedPodTest):
     def test_mpi_as_an_mpi_job(self):
         printed = self.run_job("-f", self.example("mpi.yaml"))
         self.expect_ring(printed, "mpi-distributed-launcher")
+
+    def test_mpich_as_an_mpi_job(self):
+        printed = self.run_job("-f", self.write("mpich.yaml", MPICH))
+        self.expect_ring(printed, "ring-launcher")
+
+    def test_mpi_as_a_train_job(self):
+        printed = self.run_job("-f", self.example("mpi.yaml"), "--to", "trainjob")
+        self.expect_ring(printed, "mpi-distributed-launcher-0-0")
+
+    def test_pytorch_as_a_train_job(self):
+        self.run_job("-f", self.example("pytorch.yaml"), "--to", "trainjob")
+        self.expect_ranks(["pytorch-distributed-node-0-0", "pytorch-distributed-node-0-1"], 2)
 
     def test_mpi_as_a_jobset(self):
         printed = self.run_job("-f", self.example("mpi.yaml"), "--to", "jobset")

@@ -1,6 +1,6 @@
 """Plays the controllers of a cluster for tests: documents -> pods, with what each controller adds to them, and names, with what makes DNS
-know them. After the sources: Kubernetes 1.33 (Job, downward API, expansion), JobSet 0.12, mpi-operator 0.8, training-operator 1.9. It reads
-every field from the documents; what it does not know is an error.
+know them. After the sources: Kubernetes 1.33 (Job, downward API, expansion), JobSet 0.12, mpi-operator 0.8, training-operator 1.9,
+Trainer 2.3 (plugins torch, jax, xgboost, mpi, jobset). It reads every field from the documents; what it does not know is an error.
 """
 import copy
 import dataclasses
@@ -140,6 +140,12 @@ def jobset_pods(document):
             yield pod
 
 
+def open_mpi(slots):
+    """As mpi-operator and the Trainer tell it to a launcher."""
+    return {"OMPI_MCA_orte_keep_fqdn_hostnames": "true", "OMPI_MCA_orte_default_hostfile": "/etc/mpi/hostfile",
+            "OMPI_MCA_plm_rsh_args": "-o ConnectionAttempts=10", "OMPI_MCA_orte_set_default_slots": str(slots)}
+
+
 def mpi_job_pods(document):
     name, spec, namespace = document["metadata"]["name"], document["spec"], namespace_of(document)
     replicas = spec["mpiReplicaSpecs"]
@@ -151,8 +157,7 @@ def mpi_job_pods(document):
     line = "%s slots=%d\n" if implementation == "OpenMPI" else "%s:%d\n"
     config = {"hostfile": "".join(line % (host, slots) for host in hosts),
               "discover_hosts.sh": "#!/bin/sh\n" + "".join("echo %s\n" % host for host in hosts)}
-    variables = {"OpenMPI": {"OMPI_MCA_orte_keep_fqdn_hostnames": "true", "OMPI_MCA_orte_default_hostfile": "/etc/mpi/hostfile",
-                             "OMPI_MCA_plm_rsh_args": "-o ConnectionAttempts=10", "OMPI_MCA_orte_set_default_slots": str(slots)},
+    variables = {"OpenMPI": open_mpi(slots),
                  "MPICH": {"HYDRA_HOST_FILE": "/etc/mpi/hostfile", "HYDRA_LAUNCH_EXTRA_ARGS": "-o ConnectionAttempts=10"}}[implementation]
     at = spec.get("sshAuthMountPath", "/root/.ssh")
     key = {"id_rsa": KEY, "id_rsa.pub": PUBLIC, "authorized_keys": PUBLIC}
@@ -201,18 +206,86 @@ def pytorch_job_pods(document):
         first += replicas[kind]["replicas"] if kind in replicas else 0
 
 
-CONTROLLERS = {"JobSet": jobset_pods, "MPIJob": mpi_job_pods, "PyTorchJob": pytorch_job_pods,
-               "Job": lambda job: job_pods(job["spec"], job["metadata"]["name"], "", namespace_of(job))}
+def jobset_of(job, runtime):
+    """The JobSet that the Trainer makes of a TrainJob."""
+    spec, policy = copy.deepcopy(runtime["spec"]["template"]["spec"]), runtime["spec"]["mlPolicy"]
+    nodes = job["spec"]["trainer"].get("numNodes", policy["numNodes"])
+    besides = nodes - 1 if policy.get("mpi", {}).get("runLauncherAsNode") else nodes
+    for group in spec["replicatedJobs"]:
+        count = 1 if group["name"] == "launcher" else max(besides, 1)
+        group["template"]["spec"].update(completions=count, parallelism=count)
+    return {"kind": "JobSet", "metadata": job["metadata"], "spec": spec}
+
+
+def runtime_of(job, documents):
+    reference = job["spec"]["runtimeRef"]
+    runtime, = [each for each in documents if (each["kind"], each["metadata"]["name"]) == (reference["kind"], reference["name"])]
+    return runtime
+
+
+def workers_per_node(job, pod):
+    """As the plugin torch tells it."""
+    said = job["spec"]["trainer"].get("numProcPerNode", "auto")
+    resources = pod.container.get("resources", {})
+    cpus = [resources.get(kind, {}).get("cpu") for kind in ("requests", "limits")]
+    return str(said) if said != "auto" or pod.gpus() else str(max(int(cpus[0] or cpus[1] or 1), 1))
+
+
+def train_job_pods(job, documents):
+    runtime, name = runtime_of(job, documents), job["metadata"]["name"]
+    policy, trainer = runtime["spec"]["mlPolicy"], job["spec"]["trainer"]
+    jobset = jobset_of(job, runtime)
+    pods = list(jobset_pods(jobset))
+    steps = {group["name"]: group["template"].get("metadata", {}).get("labels", {}).get("trainer.kubeflow.org/trainjob-ancestor-step")
+             for group in jobset["spec"]["replicatedJobs"]}
+    nodes = [pod for pod in pods if pod.labels[JOBSET + "replicatedjob-name"] == "node"]
+    first, count = "%s-node-0-0.%s" % (name, nodes[0].subdomain), str(len(nodes))
+    for pod in pods:
+        role = pod.labels[JOBSET + "replicatedjob-name"]
+        assert pod.container["name"] == "node", "the Trainer looks for it"
+        if "mpi" in policy:
+            pod.files[policy["mpi"]["sshAuthMountPath"]] = ({"id_rsa": KEY, "id_rsa.pub": PUBLIC, "authorized_keys": PUBLIC}, 0o640)
+            if role == "launcher":
+                assert policy["mpi"]["mpiImplementation"] == "OpenMPI", "the Trainer knows no other"
+                slots = trainer.get("numProcPerNode", policy["mpi"]["numProcPerNode"])
+                hosts = [each for each in pods if each in nodes or policy["mpi"].get("runLauncherAsNode")]
+                lines = ["%s.%s slots=%d\n" % (each.host, each.subdomain, slots) for each in hosts]
+                pod.files["/etc/mpi"] = ({"hostfile": "".join(lines)}, 0o444)
+                pod.variables.update(open_mpi(slots))
+        if steps[role] != "trainer":
+            continue
+        index = pod.annotations["batch.kubernetes.io/job-completion-index"]
+        if "torch" in policy:
+            pod.variables.update({"PET_NNODES": count, "PET_NPROC_PER_NODE": workers_per_node(job, pod), "PET_NODE_RANK": index,
+                                  "PET_MASTER_ADDR": first, "PET_MASTER_PORT": "29500"})
+        if "jax" in policy:
+            pod.variables.update({"JAX_NUM_PROCESSES": count, "JAX_PROCESS_ID": index, "JAX_COORDINATOR_ADDRESS": first + ":29500"})
+        if "xgboost" in policy:
+            pod.variables.update({"DMLC_TRACKER_URI": first, "DMLC_TRACKER_PORT": "29500", "DMLC_TASK_ID": index,
+                                  "DMLC_NUM_WORKER": str(len(nodes) * max(pod.gpus(), 1))})
+    return pods
+
+
+CONTROLLERS = {"JobSet": lambda job, _: jobset_pods(job), "MPIJob": lambda job, _: mpi_job_pods(job),
+               "PyTorchJob": lambda job, _: pytorch_job_pods(job), "TrainJob": train_job_pods,
+               "Job": lambda job, _: job_pods(job["spec"], job["metadata"]["name"], "", namespace_of(job))}
+
+
+def workload_of(documents):
+    workload, = [document for document in documents if document["kind"] in CONTROLLERS]
+    return workload
 
 
 def pods_of(documents):
-    workload, = [document for document in documents if document["kind"] in CONTROLLERS]
-    return list(CONTROLLERS[workload["kind"]](workload))
+    workload = workload_of(documents)
+    return list(CONTROLLERS[workload["kind"]](workload, documents))
 
 
 def names_of(documents, pods):
     """(name, pod, whether it must be ready first) of all that the cluster's DNS knows."""
-    workload, = [document for document in documents if document["kind"] in CONTROLLERS]
+    workload = workload_of(documents)
+    if workload["kind"] == "TrainJob":
+        workload = jobset_of(workload, runtime_of(workload, documents))
     name = workload["metadata"]["name"]
     if workload["kind"] == "PyTorchJob":  # a Service of each pod, with the pod's name
         return [("%s.%s.%s" % (pod.host, pod.namespace, DOMAIN), pod, True) for pod in pods]

@@ -1,5 +1,5 @@
 """What an API server and the controllers' webhooks say to manifests, as far as it can be known without them: the schemas of tests/data/crds, and
-the rules that no schema holds (JobSet, Job, MPIJob, PyTorchJob, TrainJob: their validation code)."""
+the rules that no schema holds (JobSet, Job, MPIJob, PyTorchJob, TrainJob, and Kubernetes' own kinds: their validation code)."""
 import json
 import os
 import re
@@ -8,6 +8,10 @@ import jsonschema
 
 CRDS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "data", "crds")
 LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+IPV4 = re.compile(r"\d+(\.\d+){3}")
+PORT_NAME = re.compile(r"(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*")
+RIGHTS = "rbac.authorization.k8s.io"
 GROUPS = {"core": "", "networking": "networking.k8s.io/", "rbac": "rbac.authorization.k8s.io/"}  # of a definition's name; others are the API's
 RESERVED = {"PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT", "DMLC_TRACKER_URI",
             "DMLC_TRACKER_PORT", "DMLC_TASK_ID", "DMLC_NUM_WORKER", "OMPI_MCA_orte_default_hostfile", "OMPI_MCA_plm_rsh_args",
@@ -51,7 +55,7 @@ class Rules:
     def __init__(self, document):
         self.document = document
         self.name = document["metadata"]["name"]
-        self.spec = document["spec"]
+        self.spec = document.get("spec", {})
         self.problems = []
         self.check()
 
@@ -243,16 +247,90 @@ class TrainJobRules(Rules):
         self.need(not RESERVED & {variable["name"] for variable in self.spec["trainer"].get("env", [])}, "a variable that is the Trainer's")
 
 
-class ServiceRules(Rules):
+class PortRules(Rules):
+    def check_port(self, port):
+        """A number, or the name of a container's."""
+        named = isinstance(port, str) and PORT_NAME.fullmatch(port) and len(port) <= 15
+        self.need(named or isinstance(port, int) and 1 <= port <= 65535, "port %s" % port)
+
+
+class ServiceRules(PortRules):
     def check(self):
         super().check()
         headless = self.spec.get("clusterIP") == "None"
         self.need(not headless or self.spec.get("publishNotReadyAddresses"), "names are there when pods are ready only")
+        self.need(self.spec.get("selector"), "a Service of no pods")
+        names = [port.get("name") for port in self.spec.get("ports", [])]
+        self.need(len(set(names)) == len(names) and (len(names) < 2 or None not in names), "the names of ports")
         for port in self.spec.get("ports", []):
+            self.need(1 <= port["port"] <= 65535, "port")
+            self.check_port(port.get("targetPort", port["port"]))
             self.need(30000 <= port.get("nodePort", 30000) <= 32767, "nodePort")
 
 
-RULES = {"Job": JobRules, "JobSet": JobSetRules, "MPIJob": MpiJobRules, "PyTorchJob": PytorchJobRules, "TrainJob": TrainJobRules,
+class NetworkPolicyRules(PortRules):
+    def check(self):
+        self.need(len(self.spec.get("policyTypes", [])) <= 2, "more than two policyTypes")
+        for rule, peers in [(rule, "from") for rule in self.spec.get("ingress", [])] + [(rule, "to") for rule in self.spec.get("egress", [])]:
+            for peer in rule.get(peers, []):
+                self.need(peer and (set(peer) == {"ipBlock"} or "ipBlock" not in peer), "a peer is an ipBlock, or pods and namespaces")
+            for port in rule.get("ports", []):
+                if "port" in port:
+                    self.check_port(port["port"])
+                self.need("endPort" not in port or isinstance(port.get("port"), int) and port["port"] <= port["endPort"] <= 65535, "endPort")
+
+
+class IngressRules(PortRules):
+    def check(self):
+        rules = self.spec.get("rules", [])
+        self.need(rules or "defaultBackend" in self.spec, "neither rules nor a defaultBackend")
+        for host in [rule["host"] for rule in rules if "host" in rule] + [host for tls in self.spec.get("tls", []) for host in tls.get("hosts", [])]:
+            self.need(SUBDOMAIN.fullmatch(host) and len(host) <= 253 and not IPV4.fullmatch(host), "host %s" % host)
+        paths = [path for rule in rules for path in rule.get("http", {"paths": []})["paths"]]
+        self.need(all(rule.get("http", {"paths": [0]})["paths"] for rule in rules), "a rule without paths")
+        for path in paths:
+            at = path.get("path", "/" if path["pathType"] == "ImplementationSpecific" else "")
+            self.need(at.startswith("/") and not re.search(r"//|/\./|/\.\./|%2[fF]|/\.{1,2}$", at), "path %s" % at)
+        for backend in [path["backend"] for path in paths] + [self.spec[key] for key in ("defaultBackend",) if key in self.spec]:
+            self.need(len(backend) == 1, "a backend is a service or a resource")
+            if "service" in backend:
+                port = backend["service"].get("port", {})
+                self.need(LABEL.fullmatch(backend["service"]["name"]) and len(port) == 1, "the service of a backend, with a port's name or number")
+                for value in port.values():
+                    self.check_port(value)
+
+
+class RoleRules(Rules):
+    def check(self):
+        for rule in self.document.get("rules", []):
+            self.need(rule["verbs"] and rule.get("apiGroups") and rule.get("resources"), "a rule has verbs, groups and resources")
+            self.need(not rule.get("resourceNames") or len(rule["resources"]) == 1, "resourceNames are those of one resource")
+
+
+class RoleBindingRules(Rules):
+    def check(self):
+        role = self.document["roleRef"]
+        self.need(role["apiGroup"] == RIGHTS and role["kind"] in ("Role", "ClusterRole") and role["name"], "roleRef")
+        for subject in self.document.get("subjects", []):
+            self.need(subject["name"] and {"ServiceAccount": "", "User": RIGHTS, "Group": RIGHTS}.get(subject["kind"]) == subject.get("apiGroup", ""), "a subject")
+
+
+class ClaimRules(Rules):
+    def check(self):
+        self.need(SUBDOMAIN.fullmatch(self.name) and self.spec.get("accessModes"), "a claim without accessModes")
+        self.need(set(self.spec.get("accessModes", [])) <= {"ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"}, "accessModes")
+        self.need(re.fullmatch(r"0*[1-9].*|.*\.0*[1-9].*", str(self.spec["resources"]["requests"]["storage"])), "storage of nothing")
+        self.need(self.spec.get("volumeMode", "Filesystem") in ("Filesystem", "Block"), "volumeMode")
+
+
+class PodGroupRules(Rules):
+    def check(self):
+        super().check()
+        self.need(self.spec["minMember"] >= 1, "minMember")
+
+
+RULES = {"NetworkPolicy": NetworkPolicyRules, "Ingress": IngressRules, "Role": RoleRules, "RoleBinding": RoleBindingRules,
+         "PersistentVolumeClaim": ClaimRules, "PodGroup": PodGroupRules, "Job": JobRules, "JobSet": JobSetRules, "MPIJob": MpiJobRules, "PyTorchJob": PytorchJobRules, "TrainJob": TrainJobRules,
          "TrainingRuntime": TrainingRuntimeRules, "Service": ServiceRules}
 
 
@@ -275,6 +353,15 @@ def problems_of(documents, schemas):
     for job in (document for document in documents if document["kind"] == "Job"):
         if job["spec"]["template"]["spec"].get("subdomain") not in headless | {None}:
             problems.append("a subdomain without a headless Service")
+    names = {(document["kind"], document["metadata"]["name"]) for document in documents}
+    for binding in (document for document in documents if document["kind"] == "RoleBinding"):
+        who = [(each["kind"], each["name"]) for each in [binding["roleRef"]] + binding["subjects"]]
+        problems += ["a RoleBinding to what is not there: %s %s" % each for each in who if each not in names]
+    ports = {(document["metadata"]["name"], port["port"]) for document in documents if document["kind"] == "Service" for port in document["spec"].get("ports", [])}
+    for ingress in (document for document in documents if document["kind"] == "Ingress"):
+        for service in (path["backend"]["service"] for rule in ingress["spec"]["rules"] for path in rule["http"]["paths"]):
+            if (service["name"], service["port"]["number"]) not in ports:
+                problems.append("an Ingress to a Service that is not there")
     runtimes = {document["metadata"]["name"]: document for document in documents if document["kind"] == "TrainingRuntime"}
     for job in (document for document in documents if document["kind"] == "TrainJob"):
         if job["spec"]["runtimeRef"]["name"] not in runtimes:

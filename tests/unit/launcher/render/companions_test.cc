@@ -63,6 +63,19 @@ TEST(Companions, VolcanosOwnFieldsStay) {
   EXPECT_EQ(scheduling_policy(form), json({{"minAvailable", 3}, {"queue", "q"}}));
 }
 
+TEST(Companions, APodGroupHasTheFieldsOfItsScheduler) {
+  JobForm form = form_of_workers(4);
+  form.gang = {{"volcano", {{"queue", "q"}, {"minResources", {{"cpu", 8}}}}},
+               {"coscheduling", {{"scheduleTimeoutSeconds", 9}}}};
+  EXPECT_EQ(pod_groups(form).at(0)["spec"],
+            json({{"minMember", 4}, {"queue", "q"}, {"minResources", {{"cpu", 8}}}}));
+  EXPECT_EQ(form.left, std::vector<std::string>{"coscheduling.scheduleTimeoutSeconds"});
+  EXPECT_EQ(scheduling_policy(form), json({{"minAvailable", 4},
+                                           {"queue", "q"},
+                                           {"minResources", {{"cpu", 8}}},
+                                           {"scheduleTimeoutSeconds", 9}}));
+}
+
 TEST(Companions, NoGangNoGroup) {
   JobForm form = form_of_workers(4);
   EXPECT_TRUE(pod_groups(form).empty());

@@ -31,10 +31,11 @@ json as_json(const JobForm& form) {
               {"gang", form.gang},
               {"metrics", form.metrics},
               {"pods", pods},
+              {"left", form.left},
               {"remarks", form.remarks}};
   if (form.max_restarts) all["restarts"] = *form.max_restarts;
   if (form.backoff_limit) all["backoff"] = *form.backoff_limit;
-  if (form.ttl_seconds) all["ttl"] = *form.ttl_seconds;
+  for (const CarriedField& field : form.carried) all["carried"][field.path] = field.value;
   return all;
 }
 
@@ -152,10 +153,11 @@ TEST(FormOfManifest, WhatARuntimeSaysOfTheJobHasItsPlace) {
                        {"/gang/volcano", json::parse(R"({"minMember": 4, "queue": "training-queue",
                                                    "priorityClassName": "high-priority"})")},
                        {"/backoff", 3},
-                       {"/ttl", 60},
+                       {"/carried/spec.template.spec.ttlSecondsAfterFinished", 60},
                        {"/pods/0/role", "worker"},
                        {"/pods/0/pods", 4},
                        {"/pods/0/backoff", 2},
+                       {"/left", json::array()},
                        {"/remarks", json::array()}});
 }
 
@@ -256,15 +258,21 @@ TEST(FormOfManifest, AnMpiRuntimesLauncherAndWorkersHaveTheSameWords) {
 }
 
 TEST(FormOfManifest, KeysThatRootAloneMayReadAreMountedElsewhere) {
-  const auto job = [](const std::string& pod) {
-    return form_of(
+  const auto job = [](const std::string& pod, JobKind kind) {
+    auto form = form_of_manifest(
         "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: m}\nspec: "
         "{sshAuthMountPath: /root/.ssh, mpiReplicaSpecs: {Launcher: {template: {spec: {" +
-        pod + "containers: [{name: a, command: [mpirun, ring]}]}}}}}");
+            pod + "containers: [{name: a, command: [mpirun, ring]}]}}}}}",
+        "");
+    settle_keys(*form, kind);
+    return as_json(*form);
   };
-  EXPECT_EQ(job("")["ssh"], "");
-  EXPECT_EQ(job("")["remarks"].size(), 1);
-  EXPECT_EQ(job("securityContext: {runAsUser: 0}, ")["ssh"], "/root/.ssh");
+  EXPECT_EQ(job("", JobKind::kMpiJob)["ssh"], "");
+  EXPECT_EQ(job("", JobKind::kMpiJob)["remarks"].size(), 1);
+  EXPECT_EQ(job("securityContext: {runAsUser: 0}, ", JobKind::kTrainJob)["ssh"], "/root/.ssh");
+  EXPECT_EQ(job("", JobKind::kJobSet)["ssh"], "");
+  EXPECT_EQ(job("", JobKind::kJobSet)["remarks"], json::array());
+  EXPECT_EQ(job("", JobKind::kJobSet)["left"], json({"sshAuthMountPath"}));
 }
 
 TEST(FormOfManifest, ALauncherMayBeANode) {
@@ -359,13 +367,16 @@ TEST(FormOfManifest, APytorchJobKeepsWhatItsOperatorReads) {
   expect_places(form_of(text), {{"/nodes", "3"},
                                 {"/workers", "2"},
                                 {"/backoff", 4},
-                                {"/ttl", 9},
+                                {"/carried/spec.runPolicy.ttlSecondsAfterFinished", 9},
+                                {"/carried/spec.runPolicy.cleanPodPolicy", "All"},
+                                {"/left", json::array()},
                                 {"/pods/0/role", "master"},
                                 {"/pods/1/pods", 2},
                                 {"/pods/1/pod/spec/restartPolicy", "Never"},
                                 {"/remarks",
-                                 {"left out, for it has no place: "
-                                  "spec.runPolicy.cleanPodPolicy"}}});
+                                 {"spec.pytorchReplicaSpecs.Master.restartPolicy: 'ExitCode' is "
+                                  "left out: each failure of a pod counts, and nothing but "
+                                  "failures"}}});
   EXPECT_FALSE(form_of(text)["pods"][0]["pod"]["spec"].contains("restartPolicy"));
 }
 
@@ -396,7 +407,7 @@ TEST(FormOfManifest, ATrainJobIsItsTrainer) {
                        {"/pods/0/pod/spec/containers/0/image", "i"},
                        {"/pods/0/pod/spec/containers/0/env/0/value", "b"},
                        {"/pods/0/pod/spec/containers/0/resources/limits/cpu", 4},
-                       {"/remarks", {"left out, for it has no place: spec.runtimeRef"}}});
+                       {"/left", {"spec.runtimeRef"}}});
   EXPECT_EQ(form_of(head + "{command: [x]}}"),
             "spec.trainer.image: nothing must be an image: that of the runtime is in a cluster");
 }
@@ -411,9 +422,8 @@ TEST(FormOfManifest, AJobIsItsPods) {
                        {"/backoff", 7},
                        {"/pods/0/role", "worker"},
                        {"/pods/0/pod/metadata/labels/own", "pod"},
-                       {"/remarks",
-                        {"of 2 documents only the first that is a job is written",
-                         "left out, for it has no place: spec.suspend"}}});
+                       {"/carried/spec.suspend", true},
+                       {"/remarks", {"of 2 documents only the first that is a job is written"}}});
 }
 
 TEST(FormOfManifest, TheNameMayBeGiven) {

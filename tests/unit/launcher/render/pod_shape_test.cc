@@ -24,17 +24,65 @@ TEST(PodShape, AWrongTypeIsNamedByItsPath) {
   EXPECT_EQ(problem("/spec/containers/0/env", json::array({{{"name", 1}}})),
             "worker.spec.containers[0].env[0].name: '1' must be a text");
   EXPECT_EQ(problem("/spec/containers/0/resources", {{"limits", "all"}}),
-            "worker.spec.containers[0].resources.limits: '\"all\"' must be fields with values");
-  EXPECT_EQ(problem("/spec/terminationGracePeriodSeconds", "30s"),
-            "worker.spec.terminationGracePeriodSeconds: '\"30s\"' must be a whole number");
+            "worker.spec.containers[0].resources.limits: 'all' must be fields with values");
+  EXPECT_EQ(problem("/spec/terminationGracePeriodSeconds", "30"),
+            "worker.spec.terminationGracePeriodSeconds: '30' must be a whole number, without "
+            "quotes");
   EXPECT_EQ(problem("/spec/terminationGracePeriodSeconds", -5),
             "worker.spec.terminationGracePeriodSeconds: '-5' must be 0 or more");
   EXPECT_EQ(problem("/spec/initContainers", json::array({"sync"})),
-            "worker.spec.initContainers[0]: '\"sync\"' must be fields with values");
+            "worker.spec.initContainers[0]: 'sync' must be fields with values");
   EXPECT_EQ(problem("/spec/containers", json::array()),
             "worker.spec.containers: there must be one");
   EXPECT_EQ(problem("/spec", 1), "worker.spec: '1' must be fields with values");
   EXPECT_EQ(problem("/spec", nullptr), "worker.spec.containers: there must be one");
+}
+
+TEST(PodShape, APortIsANumberWithinItsRange) {
+  const std::string container = "worker.spec.containers[0].";
+  const json ports[] = {0, 65536, -1, "8080", 1.5, true};
+  for (const json& port : ports) {
+    const json list = json::array({{{"containerPort", 80}}, {{"containerPort", port}}});
+    const std::string said = problem("/spec/containers/0/ports", list);
+    EXPECT_TRUE(said.starts_with(container + "ports[1].containerPort: ")) << said;
+    EXPECT_TRUE(said.ends_with(" must be a number from 1 to 65535, without quotes")) << said;
+  }
+  for (const json& port : {json(1), json(65535), json("http"), json("http-2")})
+    EXPECT_EQ(problem("/spec/containers/0/readinessProbe", {{"httpGet", {{"port", port}}}}), "");
+  EXPECT_EQ(
+      problem("/spec/containers/0/ports", json::array({{{"hostPort", 70000}}})),
+      container + "ports[0].hostPort: '70000' must be a number from 1 to 65535, without quotes");
+  EXPECT_EQ(problem("/spec/containers/0/livenessProbe", {{"httpGet", {{"port", "8080"}}}}),
+            container +
+                "livenessProbe.httpGet.port: '8080' must be a port's name, or a number from 1 to "
+                "65535 without quotes");
+  EXPECT_NE(problem("/spec/containers/0/startupProbe", {{"tcpSocket", {{"port", 0}}}}), "");
+  EXPECT_NE(problem("/spec/containers/0/livenessProbe", {{"grpc", {{"port", "grpc"}}}}), "");
+  EXPECT_NE(problem("/spec/containers/0/lifecycle", {{"preStop", {{"httpGet", {{"port", 0}}}}}}),
+            "");
+}
+
+TEST(PodShape, NamesAndLabelsHaveAGrammar) {
+  EXPECT_EQ(problem("/spec/containers/0/name", "My_Trainer"),
+            "worker.spec.containers[0].name: 'My_Trainer' must be at most 63 of a-z, 0-9 and '-', "
+            "a letter or digit at both ends");
+  EXPECT_NE(problem("/spec/volumes", json::array({{{"name", "a.b"}}})), "");
+  EXPECT_EQ(problem("/metadata", {{"labels", {{"a b", "c"}}}})
+                .find("worker.metadata.labels: 'a b' "
+                      "must be [DOMAIN/]NAME"),
+            0);
+}
+
+TEST(PodShape, AFolderOfTheHostIsOnePlace) {
+  const auto problem_of = [](const char* path) {
+    return problem("/spec/volumes", json::array({{{"name", "a"}, {"hostPath", {{"path", path}}}}}));
+  };
+  EXPECT_EQ(problem_of("/mnt/a..b"), "");
+  EXPECT_EQ(problem_of("/mnt/../etc"),
+            "worker.spec.volumes[0].hostPath.path: '/mnt/../etc' must be an absolute path without "
+            "'..'");
+  EXPECT_NE(problem_of("mnt"), "");
+  EXPECT_NE(problem_of("/mnt/.."), "");
 }
 
 TEST(PodShape, WhatMustBeATextIsMadeOne) {

@@ -50,6 +50,21 @@ TEST(Render, NamesAreChecked) {
   EXPECT_EQ(rendered.error().code, Code::kUsage);
 }
 
+TEST(Render, ANameIsBlamedOnWhatSaysIt) {
+  FakeFiles files;
+  files.add_file("/job.yaml",
+                 "apiVersion: batch/v1\nkind: Job\nmetadata: {name: my.job}\nspec: "
+                 "{template: {spec: {containers: [{name: c, image: i, command: [x]}]}}}");
+  EXPECT_EQ(render(RenderRequest{.file = "/job.yaml"}, files).error().text,
+            "/job.yaml: metadata.name: 'my.job' must be at most 63 of a-z, 0-9 and '-', a letter "
+            "first and no '-' last");
+  EXPECT_TRUE(render(RenderRequest{.file = "/job.yaml", .name = "mine"}, files));
+  RenderRequest prefixed = request_of({"--workers", "100"});
+  prefixed.name_prefix = "a";
+  prefixed.name = std::string(60, 'a');
+  EXPECT_EQ(render(prefixed, files).error().text.find("--job-name-prefix: 'aaa"), 0);
+}
+
 TEST(Render, AManifestIsNamedAndHasAProject) {
   FakeFiles files;
   files.add_file("/job.yaml",

@@ -127,5 +127,20 @@ TEST(WritePytorchJob, WhatItCannotHold) {
       "it");
 }
 
+TEST(WritePytorchJob, WhatThePodsOwnJobsSayIsTheLimit) {
+  const auto limit = [](JobForm& form) {
+    return write_pytorch_job(form)->back()["spec"]["runPolicy"]["backoffLimit"];
+  };
+  JobForm form = form_of_workers(2);
+  form.pods[0].backoff_limit = 3;
+  EXPECT_EQ(limit(form), 3);
+  EXPECT_TRUE(form.left.empty());
+  JobForm both = form_of_workers(2);
+  both.backoff_limit = 2;
+  both.pods[0].backoff_limit = 3;
+  EXPECT_EQ(limit(both), 2);
+  EXPECT_EQ(both.left, std::vector<std::string>{"backoffLimit of worker"});
+}
+
 }  // namespace
 }  // namespace muster::launcher

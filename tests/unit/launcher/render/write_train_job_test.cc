@@ -93,6 +93,22 @@ TEST(WriteTrainJob, GangsAreTheTrainersOwn) {
   EXPECT_EQ(made.runtime["template"]["metadata"]["annotations"]["scheduling.volcano.sh/queue-name"],
             "q");
   EXPECT_EQ(part(made, 0)["template"]["spec"]["template"]["spec"]["priorityClassName"], "high");
+  EXPECT_TRUE(form.left.empty());
+}
+
+TEST(WriteTrainJob, ThePluginsGangHasATimeAlone) {
+  JobForm form = form_of_workers(4);
+  form.gang = {{"coscheduling",
+                {{"minMember", 4}, {"scheduleTimeoutSeconds", 9}, {"minResources", {{"cpu", 1}}}}}};
+  EXPECT_EQ(written(form).runtime["podGroupPolicy"],
+            json({{"coscheduling", {{"scheduleTimeoutSeconds", 9}}}}));
+  EXPECT_EQ(form.left, std::vector<std::string>{"minResources"});
+}
+
+TEST(WriteTrainJob, KeysAreWhereTheFormSays) {
+  JobForm form = form_with_launcher(2);
+  form.ssh_path = "/etc/keys";
+  EXPECT_EQ(written(form).runtime["mlPolicy"]["mpi"]["sshAuthMountPath"], "/etc/keys");
 }
 
 TEST(WriteTrainJob, WhatItCannotHold) {
@@ -109,8 +125,8 @@ TEST(WriteTrainJob, WhatItCannotHold) {
       problem([](JobForm& form) {
         form.gang = {{"volcano", {{"minMember", 3}}}};
       }),
-      "--to trainjob: podGroupPolicy.volcano.minMember: 3 must be the number of pods, 4; --to "
-      "jobset can hold it");
+      "--to trainjob: minMember of the gang: 3 must be the number of pods, 4; --to jobset can hold "
+      "it");
   EXPECT_EQ(
       problem([](JobForm& form) {
         form = form_with_launcher(2);

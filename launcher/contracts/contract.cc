@@ -15,8 +15,8 @@ void say(Contract& contract, Flag flag, std::string text, std::string_view what)
   contract.values.push_back({flag, std::move(text), contract_source(contract, what)});
 }
 
-void lack(Contract& contract, Flag flag, std::string problem) {
-  contract.gaps.push_back({flag, std::move(problem)});
+void lack(Contract& contract, Flag flag, std::string problem, std::string give) {
+  contract.gaps.push_back({flag, std::move(problem), false, std::move(give)});
 }
 
 void say_rank(Contract& contract, int rank, int nodes, std::string_view what) {

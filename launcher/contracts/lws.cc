@@ -22,7 +22,7 @@ std::optional<Contract> read_lws(const PodFacts& pod) {
   // SET-GROUP.SUBDOMAIN.NAMESPACE; each group is a job.
   contract.job = std::string(first_label(leader));
   say(contract, flag::kNnodes, std::to_string(*size), kSize);
-  say(contract, flag::kNodeRank, std::to_string(*index), kIndex);
+  say_rank(contract, *index, *size, kIndex);
   // The controller starts the whole group anew when its leader is lost: nobody else need lead.
   say(contract, flag::kRdzvEndpoint, leader, kLeader);
   return contract;

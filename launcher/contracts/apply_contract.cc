@@ -62,7 +62,10 @@ Result<RawFlags> apply_contract(RawFlags raw, const Contract& contract) {
   for (const ContractGap& gap : contract.gaps) {
     const bool asked = raw.is_on(flag::kStandalone) || raw.find(flag::kNnodes) != nullptr;
     const bool insists = gap.always && !asked;
-    if (raw.given.contains(gap.flag) || (is_left_out(gap.flag) && !insists)) continue;
+    const GivenValue* const given = raw.find(gap.flag);
+    const bool is_answer =
+        given != nullptr && !(gap.always && given->kind == SourceKind::kEnvironment);
+    if (is_answer || (is_left_out(gap.flag) && !insists)) continue;
     if (alone && gap.flag == flag::kNnodes) continue;
     const std::string give = gap.give.empty() ? long_name(row_of(gap.flag)) : gap.give;
     return Error{Code::kConfig, 0, contract_source(contract, gap.problem) + "; give " + give};

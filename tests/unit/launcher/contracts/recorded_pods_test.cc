@@ -100,9 +100,11 @@ TEST(RecordedPods, OneOfEachRowOfTheTableReallyRuns) {
     EXPECT_NE(std::ranges::find(ran, row.controller), ran.end()) << row.controller;
 }
 
-// What `muster run WORDS train.py` ends with in that pod; "" = it starts.
-std::string refusal(const std::string& pod, std::vector<std::string> words) {
-  const RecordedPod recorded(fs::path(MUSTER_TEST_DATA "/pods") / pod);
+// What `muster run WORDS train.py` ends with in that pod, with these variables; "" = it starts.
+std::string refusal(const std::string& pod, std::vector<std::string> words,
+                    const std::vector<std::pair<std::string, std::string>>& variables = {}) {
+  RecordedPod recorded(fs::path(MUSTER_TEST_DATA "/pods") / pod);
+  for (const auto& [name, value] : variables) recorded.environment.set(name, value);
   const PodFacts facts = recorded.facts();
   words.emplace_back("train.py");
   const auto read = read_command_line({Personality::kMuster, "muster", std::move(words)},
@@ -154,10 +156,40 @@ TEST(RecordedPods, WhatTheyAreNotToldIsOneLineThatSaysWhatToWrite) {
       {"sagemaker/unlisted/algo-9",
        {},
        "SageMaker: /opt/ml/input/config/resourceconfig.json does not list its own host 'algo-9'; "
-       "give --nnodes"},
+       "give --node-rank"},
+      {"sagemaker/unlisted/algo-9", {"--node-rank=1"}, ""},
   };
   for (const Case& each : cases)
     EXPECT_EQ(refusal(each.pod, each.words), each.line) << each.pod << " " << join(each.words, " ");
+}
+
+TEST(RecordedPods, WhatContradictsItselfIsOneLineWithBothValues) {
+  struct Case {
+    const char* pod;
+    const char* name;
+    const char* value;
+    const char* line;
+  };
+  const Case cases[] = {
+      {"lws/group/worker-1", "LWS_WORKER_INDEX", "5",
+       "LWS: LWS_WORKER_INDEX is 5, and there are 2 nodes; give --node-rank"},
+      {"lws/group/worker-1", "LWS_GROUP_SIZE", "0",
+       "LWS: LWS_GROUP_SIZE is no number of nodes; give --nnodes"},
+      {"trainer/torch/multi-node-example-node-0-1", "PET_NODE_RANK", "7",
+       "Trainer: PET_NODE_RANK is 7, and there are 3 nodes; give --node-rank"},
+      {"training-operator/pytorch-master/pytorch-simple-worker-0", "RANK", "2",
+       "PyTorchJob: RANK is 2, and there are 2 nodes; give --node-rank"},
+      {"training-operator/pytorch-master/pytorch-simple-worker-0", "PET_NNODES", "5",
+       "PyTorchJob: PET_NNODES is 5, and WORLD_SIZE 2 does not divide by it; give --nnodes"},
+      {"training-operator/paddle/paddle-simple-gpu-worker-1", "PADDLE_NNODES", "1",
+       "PaddleJob: own name is 1, and there is 1 node; give --node-rank"},
+      {"slurm/step/gpu10", "SLURM_STEP_NODELIST", "gpu[01-03]",
+       "Slurm: SLURM_STEP_NODELIST does not list SLURMD_NODENAME 'gpu10'; give --node-rank"},
+      {"slurm/step/gpu10", "SLURM_NODEID", "4",
+       "Slurm: SLURM_NODEID is 4, and there are 2 nodes; give --node-rank"},
+  };
+  for (const Case& each : cases)
+    EXPECT_EQ(refusal(each.pod, {}, {{each.name, each.value}}), each.line) << each.name;
 }
 
 TEST(RecordedPods, TorchrunsWordsMeetWhereTheControllerSaysUnlessTheyNameAMaster) {

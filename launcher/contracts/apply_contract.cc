@@ -50,22 +50,34 @@ void add_value(RawFlags& raw, const ContractValue& value) {
 Result<RawFlags> apply_contract(RawFlags raw, const Contract& contract) {
   const bool alone = is_alone(raw, contract);
   const bool elsewhere = meets_otherwise(raw);
-  const auto is_left_out = [&](Flag flag) { return meets(flag) && (alone || elsewhere); };
-  for (const ContractGap& gap : contract.gaps) {
-    const bool asked = raw.is_on(flag::kStandalone) || raw.find(flag::kNnodes) != nullptr;
-    const bool insists = gap.always && !asked;
-    if (raw.given.contains(gap.flag) || (is_left_out(gap.flag) && !insists)) continue;
-    if (alone && gap.flag == flag::kNnodes) continue;
-    return Error{Code::kConfig, 0,
-                 contract_source(contract, gap.problem) + "; give " + long_name(row_of(gap.flag))};
-  }
   for (const Flag flag : contract.absorbed) {
     const GivenValue* const given = raw.find(flag);
     if (!elsewhere && given != nullptr && given->kind == SourceKind::kEnvironment)
       raw.given.erase(flag);
   }
+  const bool has_master = raw.dialect != Dialect::kMuster && raw.find(flag::kMasterAddr) != nullptr;
+  const auto is_left_out = [&](Flag flag) {
+    return meets(flag) && (alone || elsewhere || (has_master && flag == flag::kRdzvEndpoint));
+  };
+  for (const ContractGap& gap : contract.gaps) {
+    const bool asked = raw.is_on(flag::kStandalone) || raw.find(flag::kNnodes) != nullptr;
+    const bool insists = gap.always && !asked;
+    const GivenValue* const given = raw.find(gap.flag);
+    const bool is_answer =
+        given != nullptr && !(gap.always && given->kind == SourceKind::kEnvironment);
+    if (is_answer || (is_left_out(gap.flag) && !insists)) continue;
+    if (alone && gap.flag == flag::kNnodes) continue;
+    const std::string give = gap.give.empty() ? long_name(row_of(gap.flag)) : gap.give;
+    return Error{Code::kConfig, 0, contract_source(contract, gap.problem) + "; give " + give};
+  }
   for (const ContractValue& value : contract.values) {
-    if (!is_left_out(value.flag)) add_value(raw, value);
+    if (is_left_out(value.flag)) continue;
+    add_value(raw, value);
+    // torchrun's words mean "static" otherwise, which wants a port and a rank from everybody.
+    const bool is_meeting = value.flag == flag::kRdzvEndpoint && raw.dialect != Dialect::kMuster;
+    if (is_meeting)
+      raw.given.try_emplace(flag::kRdzvBackend,
+                            GivenValue{"c10d", SourceKind::kContract, value.source});
   }
   raw.given[flag::kContract] = {std::string(contract.name), SourceKind::kContract,
                                 contract_source(contract, "by " + contract.recognised_by)};

@@ -15,15 +15,20 @@ void say(Contract& contract, Flag flag, std::string text, std::string_view what)
   contract.values.push_back({flag, std::move(text), contract_source(contract, what)});
 }
 
-void lack(Contract& contract, Flag flag, std::string problem) {
-  contract.gaps.push_back({flag, std::move(problem)});
+void lack(Contract& contract, Flag flag, std::string problem, std::string give) {
+  contract.gaps.push_back({flag, std::move(problem), false, std::move(give)});
+}
+
+void contradict(Contract& contract, Flag flag, std::string problem) {
+  contract.gaps.push_back({flag, std::move(problem), true});
 }
 
 void say_rank(Contract& contract, int rank, int nodes, std::string_view what) {
   if (rank < nodes) return say(contract, flag::kNodeRank, std::to_string(rank), what);
-  lack(contract, flag::kNodeRank,
-       std::string(what) + " is " + std::to_string(rank) + ", and there are " +
-           counted(static_cast<size_t>(nodes), "node", "nodes"));
+  contradict(contract, flag::kNodeRank,
+             std::string(what) + " is " + std::to_string(rank) + ", and there " +
+                 (nodes == 1 ? "is " : "are ") +
+                 counted(static_cast<size_t>(nodes), "node", "nodes"));
 }
 
 std::string endpoint_of(const std::string& host, int port) {

@@ -24,7 +24,10 @@ struct ContractValue {
 struct ContractGap {
   Flag flag;
   std::string problem;
-  bool always = false;  ///< also where the controller says that there is one node
+  /// What it says contradicts itself: it must be given on the command line, not by a variable, and
+  /// also where the controller says that there is one node.
+  bool always = false;
+  std::string give = {};  ///< what to write, where it is more than the flag
 };
 
 struct Contract {
@@ -58,8 +61,10 @@ inline constexpr size_t kMayLead = 3;
 [[nodiscard]] std::string contract_source(const Contract& contract, std::string_view what);
 /// Adds a value. `what`: the variable, file or name that it was read from.
 void say(Contract& contract, Flag flag, std::string text, std::string_view what);
-/// Adds a gap.
-void lack(Contract& contract, Flag flag, std::string problem);
+/// Adds a gap. `give`: what to write; "" = the flag.
+void lack(Contract& contract, Flag flag, std::string problem, std::string give = {});
+/// Adds a gap because what the controller says contradicts itself.
+void contradict(Contract& contract, Flag flag, std::string problem);
 /// Adds the rank of this node, one of `nodes`, or a gap: it is not below their number.
 void say_rank(Contract& contract, int rank, int nodes, std::string_view what);
 /// "HOST:PORT"; `port` 0: "HOST", which means the usual one.

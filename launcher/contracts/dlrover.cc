@@ -20,6 +20,14 @@ std::optional<Contract> read_dlrover(const PodFacts& pod) {
   Contract contract;
   contract.controller = "DLRover";
   contract.job = text_of(pod, kJob);
+  // The operator says it of jobs of the all-reduce strategy alone.
+  if (!pod.environment.has("WORLD_SIZE")) {
+    lack(contract, flag::kNnodes,
+         "without WORLD_SIZE this is no job of AllreduceStrategy, and DLRover itself brings its "
+         "pods together",
+         "--contract none, and the program of this pod runs alone");
+    return contract;
+  }
   const auto nodes = node_count_of(pod, kNodes);
   const auto rank = number_of(pod, kRank);
   if (nodes) say(contract, flag::kNnodes, std::to_string(*nodes), kNodes);

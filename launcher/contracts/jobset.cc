@@ -15,6 +15,9 @@ namespace {
 constexpr std::string_view kPrefix = "jobset.sigs.k8s.io/";
 constexpr std::string_view kNodesVariables[] = {"MUSTER_NNODES", "PET_NNODES"};
 constexpr std::string_view kOwnName = "own name";
+constexpr const char* kWantsLabels =
+    "; if they are of several replicatedJobs, mount their labels and annotations at /etc/podinfo "
+    "as well";
 
 using Labels = std::map<std::string, std::string, std::less<>>;
 
@@ -57,8 +60,11 @@ std::optional<Place> find_place(const PodFacts& pod, const Labels& labels, int i
   const std::string replicated = label_of(labels, "replicatedjob-name");
   const auto job = number_in(labels, "job-index");
   if (set.empty() || replicated.empty() || !job) {
-    const bool is_set = named && named->group.starts_with(named->set + "-");
-    return is_set ? named : std::nullopt;
+    if (named && !named->group.starts_with(named->set + "-")) {
+      if (pod.wanted == kAutoContract) return std::nullopt;
+      named->set = named->group;  // with a subdomain of its own, where the set's name ends is open
+    }
+    return named;
   }
   Place place{.set = set, .group = set + "-" + replicated, .job = *job, .index = index};
   // On the host network the name is the machine's, and the subdomain most likely the usual one.
@@ -116,7 +122,10 @@ std::optional<Contract> read_jobset(const PodFacts& pod) {
   Contract contract;
   contract.controller = "JobSet";
   contract.job = own->set;
-  lack(contract, flag::kNnodes, "a pod is not told how many pods the JobSet has");
+  const bool is_labelled = !label_of(labels, "jobset-name").empty();
+  lack(contract, flag::kNnodes, "a pod is not told how many pods the JobSet has",
+       "--nnodes N or MUSTER_NNODES=N, where N is the number of pods that train" +
+           std::string(is_labelled ? "" : kWantsLabels));
 
   const std::string coordinator = label_of(labels, "coordinator");
   const int all = number_in(labels, "global-replicas").value_or(0);

@@ -11,6 +11,7 @@
 
 #include "base/environment.h"
 #include "base/files.h"
+#include "launcher/options/contract_names.h"
 
 namespace muster::launcher {
 
@@ -20,6 +21,7 @@ struct PodFacts {
   const Files& files;
   std::string host_name;       ///< as gethostname() says
   std::string framework = {};  ///< of --framework, or what the program means; "" = nobody says it
+  std::string_view wanted = kAutoContract;  ///< of --contract; read_contract() fills it in
 };
 
 /// The own name as /etc/hosts has it, in full where it does ("pi-worker-0.pi.default.svc").

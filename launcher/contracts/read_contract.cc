@@ -54,8 +54,7 @@ constexpr ContractRow kRows[] = {
      read_trainer_jax},
     {"trainer", "Kubeflow Trainer, XGBoost", "DMLC_TRACKER_URI=JOB-node-0-0.*",
      read_trainer_xgboost},
-    {"volcano", "Volcano, plugin tensorflow",
-     "TF_CONFIG without an environment, and VC_TASK_INDEX or /etc/volcano",
+    {"volcano", "Volcano, TensorFlow", "TF_CONFIG, and VC_TASK_INDEX or /etc/volcano",
      read_volcano_tensorflow},
     {"volcano", "Volcano", "VC_<TASK>_HOSTS, or lists of hosts in /etc/volcano", read_volcano},
     {"training-operator", "Kubeflow TFJob", "TF_CONFIG with the environment \"cloud\"",
@@ -83,11 +82,13 @@ std::span<const ContractRow> contract_rows() { return kRows; }
 
 Result<std::optional<Contract>> read_contract(const PodFacts& pod, std::string_view wanted) {
   if (is_worker(pod.environment)) return std::optional<Contract>();
+  PodFacts asked = pod;
+  asked.wanted = wanted;
   std::vector<std::string> marks;
   for (const ContractRow& row : kRows) {
     if (wanted != kAutoContract && row.name != wanted) continue;
     marks.emplace_back(row.marks);
-    auto contract = row.read(pod);
+    auto contract = row.read(asked);
     if (!contract) continue;
     contract->name = row.name;
     if (contract->recognised_by.empty()) contract->recognised_by = row.marks;

@@ -51,13 +51,18 @@ std::optional<Contract> read_sagemaker(const PodFacts& pod) {
   say(contract, flag::kTerminationLog, kFailure, hosts.source);
   if (const auto gpus = number_of(pod, kGpus); gpus && *gpus > 0)
     say(contract, flag::kNprocPerNode, std::to_string(*gpus), kGpus);
-  const auto own = std::ranges::find(hosts.names, hosts.own);
-  if (own == hosts.names.end()) {
-    lack(contract, flag::kNnodes, hosts.source + " does not list its own host '" + hosts.own + "'");
+  if (hosts.names.empty()) {
+    lack(contract, flag::kNnodes, hosts.source + " lists no hosts");
     return contract;
   }
   say_hosts(contract, hosts.names, kToolkitPort, hosts.source);
-  say(contract, flag::kNodeRank, std::to_string(own - hosts.names.begin()), hosts.source);
+  const auto own = std::ranges::find(hosts.names, hosts.own);
+  if (own != hosts.names.end()) {
+    say(contract, flag::kNodeRank, std::to_string(own - hosts.names.begin()), hosts.source);
+  } else {
+    contradict(contract, flag::kNodeRank,
+               hosts.source + " does not list its own host '" + hosts.own + "'");
+  }
   return contract;
 }
 

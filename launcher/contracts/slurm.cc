@@ -17,6 +17,7 @@ constexpr size_t kMaxNameBytes = 253;  // RFC 1035
 constexpr std::string_view kStep = "SLURM_STEP_ID";
 constexpr std::string_view kJob = "SLURM_JOB_ID";
 constexpr std::string_view kNode = "SLURM_NODEID";
+constexpr std::string_view kOwn = "SLURMD_NODENAME";
 constexpr std::string_view kTasks = "SLURM_STEP_TASKS_PER_NODE";
 constexpr std::string_view kGpus = "SLURM_GPUS_ON_NODE";
 constexpr std::string_view kLists[] = {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"};
@@ -124,10 +125,13 @@ std::optional<Contract> read_slurm(const PodFacts& pod) {
   }
   say_hosts(contract, hosts, 0, list);
   if (const std::string tasks = text_of(pod, kTasks); !tasks.empty() && !is_one_each(tasks)) {
-    lack(contract, flag::kNodeRank,
-         std::string(kTasks) + " is " + quote_if_needed(tasks) +
-             ", and Muster starts a node's workers itself: srun --ntasks-per-node=1");
-    contract.gaps.back().always = true;  // on one host each task would be a whole job
+    contradict(contract, flag::kNodeRank,
+               std::string(kTasks) + " is " + quote_if_needed(tasks) +
+                   ", and Muster starts a node's workers itself: srun --ntasks-per-node=1");
+  } else if (const std::string own = text_of(pod, kOwn);
+             !own.empty() && std::ranges::find(hosts, own) == hosts.end()) {
+    contradict(contract, flag::kNodeRank,
+               std::string(list) + " does not list " + std::string(kOwn) + " '" + own + "'");
   } else {
     say_rank(contract, *node, static_cast<int>(hosts.size()), kNode);
   }

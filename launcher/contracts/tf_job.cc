@@ -105,7 +105,7 @@ Contract read_cluster(Contract contract, const json& cluster, const Task& own) {
 
 std::optional<Contract> read_volcano_tensorflow(const PodFacts& pod) {
   const auto config = parse_json(text_of(pod, kConfig));
-  if (!config || !config->is_object() || config->contains("environment")) return std::nullopt;
+  if (!config || !config->is_object()) return std::nullopt;
   const auto cluster = config->find("cluster");
   const bool is_volcanos = pod.environment.has("VC_TASK_INDEX") || pod.files.exists("/etc/volcano");
   if (!is_volcanos || cluster == config->end() || !cluster->is_object()) return std::nullopt;

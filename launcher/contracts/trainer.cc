@@ -48,22 +48,27 @@ std::optional<HostPort> first_node(const PodFacts& pod, const Runtime& runtime) 
   return first;
 }
 
+constexpr std::string_view kGrantedGpus = "NVIDIA_VISIBLE_DEVICES";
+
 // Those that the pod asked for, which DMLC_NUM_WORKER counts for each node: the device plugin lists
-// them, or makes their devices.
-int granted_gpus(const PodFacts& pod) {
-  for (const char* name : {"NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"}) {
+// them, or makes their devices. None: not to be told.
+std::optional<int> granted_gpus(const PodFacts& pod) {
+  for (const std::string_view name : {kGrantedGpus, std::string_view("CUDA_VISIBLE_DEVICES")}) {
     const auto listed = nccl::parse_visible_devices(text_of(pod, name));
     if (!listed.empty()) return static_cast<int>(listed.size());
   }
   const auto devices = nccl::discover_accelerators(pod.files);
-  return static_cast<int>(std::ranges::count_if(devices, [](const nccl::Accelerator& device) {
+  const auto seen = std::ranges::count_if(devices, [](const nccl::Accelerator& device) {
     return device.kind == nccl::AcceleratorKind::kNvidia && device.accessible;
-  }));
+  });
+  // Images say "all", and show those of the machine to pods that asked for none.
+  if (seen > 1 && text_of(pod, kGrantedGpus) == "all") return std::nullopt;
+  return static_cast<int>(seen);
 }
 
-// JOB-node-0-N of the same subdomain.
+// JOB-node-0-N of the same subdomain. `workers_per_node` none: not to be told.
 std::optional<Contract> read_nodes(const PodFacts& pod, const Runtime& runtime,
-                                   int workers_per_node) {
+                                   std::optional<int> workers_per_node) {
   const auto first = first_node(pod, runtime);
   if (!first) return std::nullopt;
   Contract contract;
@@ -74,13 +79,18 @@ std::optional<Contract> read_nodes(const PodFacts& pod, const Runtime& runtime,
   if (!runtime.framework.empty())
     say(contract, flag::kFramework, std::string(runtime.framework), runtime.address);
   const int size = *node_count_of(pod, runtime.size);
-  if (size % workers_per_node != 0) {
+  if (!workers_per_node || size % *workers_per_node != 0) {
     lack(contract, flag::kNnodes,
          std::string(runtime.size) + " " + std::to_string(size) +
-             " counts the GPUs of all nodes, and this one has " + std::to_string(workers_per_node));
+             " counts the GPUs of all nodes, " +
+             (workers_per_node ? "and this one has " + std::to_string(*workers_per_node)
+                               : "and " + std::string(kGrantedGpus) +
+                                     "=all does not say how many are this one's"));
+    say(contract, flag::kNodeRank, text_of(pod, runtime.rank), runtime.rank);
+    say(contract, flag::kRdzvEndpoint, endpoint_of(first->host, first->port), runtime.address);
     return contract;
   }
-  const int nodes = size / workers_per_node;
+  const int nodes = size / *workers_per_node;
   say_rank(contract, *number_of(pod, runtime.rank), nodes, runtime.rank);
   std::vector<std::string> hosts;
   for (int node = 0; node < nodes; ++node)
@@ -125,10 +135,10 @@ std::optional<Contract> read_trainer_torch(const PodFacts& pod) {
 std::optional<Contract> read_trainer_jax(const PodFacts& pod) { return read_nodes(pod, kJax, 1); }
 
 std::optional<Contract> read_trainer_xgboost(const PodFacts& pod) {
-  const int gpus = granted_gpus(pod);
-  auto contract = read_nodes(pod, kXgboost, std::max(gpus, 1));
-  if (contract && gpus > 0)
-    say(*contract, flag::kNprocPerNode, std::to_string(gpus), "GPUs of the pod");
+  const auto gpus = granted_gpus(pod);
+  auto contract = read_nodes(pod, kXgboost, gpus ? std::optional(std::max(*gpus, 1)) : gpus);
+  if (contract && gpus.value_or(0) > 0)
+    say(*contract, flag::kNprocPerNode, std::to_string(*gpus), "GPUs of the pod");
   return contract;
 }
 

@@ -55,6 +55,13 @@ std::optional<Contract> pytorch_with_master(const PodFacts& pod, const NodeRange
   auto contract = with_master(pod, "PyTorchJob", text_of(pod, kMasterAddr));
   if (!contract) return contract;
   say_rank(*contract, *number_of(pod, kRank), nodes.max, kRank);
+  const int workers = *number_of(pod, kWorldSize);
+  const bool is_fixed = nodes.min == nodes.max && !pod.environment.has(kEndpoint);
+  if (is_fixed && workers % nodes.max != 0)
+    contradict(*contract, flag::kNnodes,
+               std::string(kNodes) + " is " + std::to_string(nodes.max) + ", and " +
+                   std::string(kWorldSize) + " " + std::to_string(workers) +
+                   " does not divide by it");
   return contract;
 }
 

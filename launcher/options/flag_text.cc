@@ -161,6 +161,7 @@ std::string explain_text(const Options& options) {
   for (const auto& [flag, value, source] : lines) {
     text += fmt::format("{:<{}}  {:<{}}  {}\n", flag, flag_width, value, value_width, source);
   }
+  for (const std::string& warning : options.warnings) text += "warning: " + warning + "\n";
   return text;
 }
 

@@ -353,16 +353,18 @@ class TrainerTest(TrainerPods):
 
 
 class VolcanoTest(PodTest):
-    job = "vj"
-    pods = ("vj-mpimaster-0", "vj-mpiworker-0", "vj-mpiworker-1")
+    """As Volcano makes them of its example of integrations/mpi."""
+    job = "lm-mpi-job"
+    pods = ("lm-mpi-job-mpimaster-0", "lm-mpi-job-mpiworker-0", "lm-mpi-job-mpiworker-1")
     LISTS = {"mpimaster": pods[:1], "mpiworker": pods[1:]}
 
     def setUp(self):
         super().setUp()
         self.mounts = {name: self.mount_key() + "; cd /; " + self.mount_config("/etc/volcano") for name in self.pods}
-        self.env = {"VC_%s_HOSTS" % task.upper(): ",".join(name + ".vj" for name in names) for task, names in self.LISTS.items()}
-        self.env.update({"VC_%s_NUM" % task.upper(): str(len(names)) for task, names in self.LISTS.items()})
-        self.write_config(**{**{task + ".host": "\n".join(name + ".vj" for name in names) for task, names in self.LISTS.items()}, **self.env})
+        lists = {task: [name + "." + self.job for name in names] for task, names in self.LISTS.items()}
+        self.env = {"VC_%s_HOSTS" % task.upper(): ",".join(hosts) for task, hosts in lists.items()}
+        self.env.update({"VC_%s_NUM" % task.upper(): str(len(hosts)) for task, hosts in lists.items()})
+        self.write_config(**{task + ".host": "\n".join(hosts) for task, hosts in lists.items()}, **self.env)
 
     def run_job(self, master, env):
         agents = []
@@ -370,17 +372,22 @@ class VolcanoTest(PodTest):
             own = {"VC_TASK_INDEX": name[-1], "VK_TASK_INDEX": name[-1], **env, **(master if name == self.pods[0] else {})}
             agents.append(self.start_pod(name, own, "--nproc-per-node", 2, "--framework", "mpi", "--", self.ring))
         launcher, *_ = [self.expect_code(agent.finish(), 0) for agent in agents]
-        self.assertIn('placement="4 ranks on 2 nodes: vj-mpiworker-0:2, vj-mpiworker-1:2"', launcher.err)
+        self.assertIn('placement="4 ranks on 2 nodes: lm-mpi-job-mpiworker-0:2, lm-mpi-job-mpiworker-1:2"', launcher.err)
 
     def test_the_plugins_svc_and_ssh(self):
         self.run_job({}, self.env)
 
     def test_the_plugin_mpi(self):
-        self.run_job({"MPI_HOST": "vj-mpiworker-0.vj,vj-mpiworker-1.vj"}, self.env)
+        self.run_job({"MPI_HOST": self.env["VC_MPIWORKER_HOSTS"]}, self.env)
 
     def test_files_alone(self):
         """svc --inject-hosts-env=false."""
         self.run_job({}, {})
+
+    def test_the_plugin_svc_alone_mounts_no_secret(self):
+        self.mounts = {name: "cd /; " + self.mount_config("/etc/volcano") for name in self.pods}
+        for agent in [self.start_pod(name, self.env, "--framework", "mpi", "--", self.ring) for name in self.pods]:
+            self.assertRegex(self.expect_code(agent.finish(), 78).last_error_line, "needs a job secret.*set MUSTER_JOB_SECRET_FILE")
 
 
 class BadContractTest(MusterTest):

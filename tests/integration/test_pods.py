@@ -1,6 +1,7 @@
 """Jobs of recorded pods (data/pods) that really run: each pod is a host (network namespace) with the name, the variables and the files that its
 controller gives it, and every pod is started with the same words. `result` holds the places of the ranks."""
 import os
+import re
 import unittest
 
 from harness import SUPPORT
@@ -63,9 +64,10 @@ class RecordedPodTest(NamespaceTest):
         return super().hold(name, "; ".join(layers + ["mount --bind %s /etc/hosts; mount --bind %s /etc/resolv.conf"
                                                       % (self.hosts, self.resolv), commands]))
 
-    def words(self):
+    def words(self, env):
+        """As the kubelet does with a container's command, $(NAME) is the pod's variable."""
         if os.path.exists(self.file("run")):
-            return read(self.file("run")).splitlines()
+            return re.sub(r"\$\((\w+)\)", lambda name: env[name[1]], read(self.file("run"))).splitlines()
         flags = read(self.file("flags")).split() if os.path.exists(self.file("flags")) else []
         return flags + ["--", "python3", os.path.join(SUPPORT, "pod_rank.py")]
 
@@ -79,7 +81,7 @@ class RecordedPodTest(NamespaceTest):
             self.add_host(number, name=name)
         for number, pod in self.numbers().items():
             env = dict(line.split("=", 1) for line in read(self.file(pod, "environ")).splitlines())
-            self.start_agent(number, *self.words(), env=env)
+            self.start_agent(number, *self.words(env), env=env)
         for number, pod in self.numbers().items():
             with self.subTest(pod=pod):
                 self.expect_code(self.agents[number].finish(), 0)

@@ -33,7 +33,8 @@ std::string problem(const Variables& variables, const Words& words) {
 
 TEST(IndexedJob, WantsItsSizeAndAServiceUnlessItIsOneNode) {
   EXPECT_EQ(problem(kSecondPod, {}),
-            "Indexed Job: a pod is not told how many completions the Job wants; give --nnodes");
+            "Indexed Job: a pod is not told how many completions the Job wants; give --nnodes N or "
+            "MUSTER_NNODES=N, where N is spec.completions");
   EXPECT_EQ(problem(kSecondPod, {"--nnodes=2"}),
             "Indexed Job: pods without a headless Service as their subdomain cannot find each "
             "other; give --rdzv-endpoint");

@@ -27,7 +27,7 @@ class Kubeflow : public ::testing::Test {
     std::vector<std::string> words;
     for (const auto& [flag, text, source] : contract->values)
       words.push_back(long_name(row_of(flag)) + " " + text);
-    for (const auto& [flag, problem, always] : contract->gaps)
+    for (const auto& [flag, problem, always, give] : contract->gaps)
       words.push_back(long_name(row_of(flag)) + " is missing: " + problem);
     return contract->controller + ": " + join(words, "; ");
   }
@@ -95,8 +95,16 @@ TEST_F(Kubeflow, TrainersXgboostCountsTheGpusThatThePodWasGiven) {
        {"NVIDIA_VISIBLE_DEVICES", "all"}});
   EXPECT_NE(said("x-node-0-1").find("--nnodes 6"), std::string::npos);
   EXPECT_EQ(said("x-node-0-1").find("--nproc-per-node"), std::string::npos);
-  for (const char* device : {"/dev/nvidia0", "/dev/nvidia1", "/dev/nvidiactl"})
-    files_.add_file(device, "");
+  files_.add_file("/dev/nvidia0", "");
+  files_.add_file("/dev/nvidiactl", "");
+  EXPECT_NE(said("x-node-0-1").find("--nnodes 6"), std::string::npos);
+  // The image wants all: it says nothing of what the pod asked for.
+  files_.add_file("/dev/nvidia1", "");
+  EXPECT_EQ(said("x-node-0-1"),
+            "Trainer: --framework xgboost; --node-rank 1; --rdzv-endpoint x-node-0-0.x:29500; "
+            "--nnodes is missing: DMLC_NUM_WORKER 6 counts the GPUs of all nodes, and "
+            "NVIDIA_VISIBLE_DEVICES=all does not say how many are this one's");
+  environment_.set("NVIDIA_VISIBLE_DEVICES", "void");
   EXPECT_EQ(said("x-node-0-1"),
             "Trainer: --framework xgboost; --node-rank 1; --nnodes 3; --rdzv-endpoint "
             "x-node-0-0.x:29500,x-node-0-1.x:29500,x-node-0-2.x:29500; --nproc-per-node 2");

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "base/files.h"
 #include "base/text.h"
+#include "launcher/command_line/command_line.h"
 #include "launcher/contracts/read_contract.h"
 #include "tests/support/pages.h"
 
@@ -30,8 +32,9 @@ std::string text_of_contract(const Contract& contract) {
   if (!contract.job.empty()) text += "job " + contract.job + "\n";
   for (const auto& [flag, value, source] : contract.values)
     text += long_name(row_of(flag)) + "  " + value + "  " + source + "\n";
-  for (const auto& [flag, problem, always] : contract.gaps)
-    text += long_name(row_of(flag)) + " is missing: " + problem + "\n";
+  for (const auto& [flag, problem, always, give] : contract.gaps)
+    text += long_name(row_of(flag)) + " is missing: " + problem +
+            (give.empty() ? "" : "; give " + give) + "\n";
   for (const Flag flag : contract.absorbed) text += "absorbed " + long_name(row_of(flag)) + "\n";
   for (const auto& host : contract.hosts) {
     text += "host " + host.host;
@@ -45,17 +48,34 @@ std::string text_of_contract(const Contract& contract) {
   return text;
 }
 
-std::string read_recorded(const fs::path& folder) {
-  const RealFiles root((folder / "root").string());
-  RealFiles files;
+struct RecordedPod {
+  explicit RecordedPod(const fs::path& folder) : root((folder / "root").string()) {
+    RealFiles files;
+    const auto variables = files.read((folder / "environ").string());
+    const auto name = files.read((folder / "hostname").string());
+    EXPECT_TRUE(variables && name) << folder;
+    for (const std::string_view line : split(*variables, '\n')) environment.set_entry(line);
+    host_name = trim(*name);
+  }
+  [[nodiscard]] PodFacts facts() const { return {environment, root, host_name}; }
+
+  RealFiles root;
   Environment environment;
-  const auto variables = files.read((folder / "environ").string());
-  const auto name = files.read((folder / "hostname").string());
-  if (!variables || !name) return "environ or hostname cannot be read\n";
-  for (const std::string_view line : split(*variables, '\n')) environment.set_entry(line);
-  const auto contract = read_contract({environment, root, std::string(trim(*name))});
+  std::string host_name;
+};
+
+std::string read_recorded(const fs::path& folder) {
+  const RecordedPod pod(folder);
+  const auto contract = read_contract(pod.facts());
   if (!contract) return contract.error().text + "\n";
   return *contract ? text_of_contract(**contract) : "no contract\n";
+}
+
+// "test_pods.py", "test_mpi_roles.py TrainerTest"; "" = nothing runs it.
+std::string test_of(const fs::path& job) {
+  if (fs::exists(job / "result")) return "test_pods.py";
+  const auto text = RealFiles().read((job / "tested").string());
+  return text ? std::string(trim(*text)) : "";
 }
 
 TEST(RecordedPodsPages, AreReadAsExpected) {
@@ -64,6 +84,169 @@ TEST(RecordedPodsPages, AreReadAsExpected) {
   const fs::path data = MUSTER_TEST_DATA;
   for (const fs::path& pod : pods)
     expect_file((fs::relative(pod, data) / "expected").string(), read_recorded(pod));
+}
+
+TEST(RecordedPods, OneOfEachRowOfTheTableReallyRuns) {
+  std::vector<std::string_view> ran;
+  for (const fs::path& folder : recorded_pods()) {
+    if (test_of(folder.parent_path()).empty()) continue;
+    const RecordedPod pod(folder);
+    const auto row = std::ranges::find_if(contract_rows(), [&pod](const ContractRow& each) {
+      return each.read(pod.facts()).has_value();
+    });
+    if (row != contract_rows().end()) ran.push_back(row->controller);
+  }
+  for (const ContractRow& row : contract_rows())
+    EXPECT_NE(std::ranges::find(ran, row.controller), ran.end()) << row.controller;
+}
+
+// What `muster run WORDS train.py` ends with in that pod, with these variables; "" = it starts.
+std::string refusal(const std::string& pod, std::vector<std::string> words,
+                    const std::vector<std::pair<std::string, std::string>>& variables = {}) {
+  RecordedPod recorded(fs::path(MUSTER_TEST_DATA "/pods") / pod);
+  for (const auto& [name, value] : variables) recorded.environment.set(name, value);
+  const PodFacts facts = recorded.facts();
+  words.emplace_back("train.py");
+  const auto read = read_command_line({Personality::kMuster, "muster", std::move(words)},
+                                      recorded.environment, RandomBytes{}, &facts);
+  return read ? "" : read.error().text;
+}
+
+TEST(RecordedPods, WhatTheyAreNotToldIsOneLineThatSaysWhatToWrite) {
+  struct Case {
+    const char* pod;
+    std::vector<std::string> words;
+    const char* line;
+  };
+  const Case cases[] = {
+      {"indexed-job/no-service/example-job-1",
+       {},
+       "Indexed Job: a pod is not told how many completions the Job wants; give --nnodes N or "
+       "MUSTER_NNODES=N, where N is spec.completions"},
+      {"indexed-job/no-service/example-job-1",
+       {"--nnodes=3"},
+       "Indexed Job: pods without a headless Service as their subdomain cannot find each other; "
+       "give --rdzv-endpoint"},
+      {"indexed-job/like-a-jobset/my-run-2-1",
+       {"--nnodes=3"},
+       "Indexed Job: a JobSet may have a pod called 'my-run-2-1' as well; give --contract "
+       "indexed-job or --contract jobset"},
+      {"indexed-job/like-a-jobset/my-run-2-1", {"--nnodes=3", "--contract=jobset"}, ""},
+      {"indexed-job/like-a-jobset/my-run-2-1", {"--nnodes=3", "--contract=indexed-job"}, ""},
+      {"indexed-job/like-a-jobset/my-run-2-1", {"--nnodes=1"}, ""},
+      {"indexed-job/like-a-jobset/my-run-2-1",
+       {},
+       "Indexed Job: a JobSet may have a pod called 'my-run-2-1' as well; give --contract "
+       "indexed-job or --contract jobset"},
+      {"jobset/subdomain-names/network-jobset-leader-0-0", {"--contract=jobset", "--nnodes=3"}, ""},
+      {"jobset/subdomain/network-jobset-workers-0-1",
+       {},
+       "JobSet: a pod is not told how many pods the JobSet has; give --nnodes N or "
+       "MUSTER_NNODES=N, where N is the number of pods that train"},
+      {"jobset/names/pytorch-workers-0-1",
+       {},
+       "JobSet: a pod is not told how many pods the JobSet has; give --nnodes N or "
+       "MUSTER_NNODES=N, where N is the number of pods that train; if they are of several "
+       "replicatedJobs, mount their labels and annotations at /etc/podinfo as well"},
+      {"dlrover/servers/worker-0",
+       {},
+       "DLRover: without WORLD_SIZE this is no job of AllreduceStrategy, and DLRover itself brings "
+       "its pods together; give --contract none, and the program of this pod runs alone"},
+      {"dlrover/servers/worker-0", {"--contract=none"}, ""},
+      {"sagemaker/unlisted/algo-9",
+       {},
+       "SageMaker: /opt/ml/input/config/resourceconfig.json does not list its own host 'algo-9'; "
+       "give --node-rank"},
+      {"sagemaker/unlisted/algo-9", {"--node-rank=1"}, ""},
+  };
+  for (const Case& each : cases)
+    EXPECT_EQ(refusal(each.pod, each.words), each.line) << each.pod << " " << join(each.words, " ");
+}
+
+TEST(RecordedPods, WhatContradictsItselfIsOneLineWithBothValues) {
+  struct Case {
+    const char* pod;
+    const char* name;
+    const char* value;
+    const char* line;
+  };
+  const Case cases[] = {
+      {"lws/group/worker-1", "LWS_WORKER_INDEX", "5",
+       "LWS: LWS_WORKER_INDEX is 5, and there are 2 nodes; give --node-rank"},
+      {"lws/group/worker-1", "LWS_GROUP_SIZE", "0",
+       "LWS: LWS_GROUP_SIZE is no number of nodes; give --nnodes"},
+      {"trainer/torch/multi-node-example-node-0-1", "PET_NODE_RANK", "7",
+       "Trainer: PET_NODE_RANK is 7, and there are 3 nodes; give --node-rank"},
+      {"training-operator/pytorch-master/pytorch-simple-worker-0", "RANK", "2",
+       "PyTorchJob: RANK is 2, and there are 2 nodes; give --node-rank"},
+      {"training-operator/pytorch-master/pytorch-simple-worker-0", "PET_NNODES", "5",
+       "PyTorchJob: PET_NNODES is 5, and WORLD_SIZE 2 does not divide by it; give --nnodes"},
+      {"training-operator/paddle/paddle-simple-gpu-worker-1", "PADDLE_NNODES", "1",
+       "PaddleJob: own name is 1, and there is 1 node; give --node-rank"},
+      {"slurm/step/gpu10", "SLURM_STEP_NODELIST", "gpu[01-03]",
+       "Slurm: SLURM_STEP_NODELIST does not list SLURMD_NODENAME 'gpu10'; give --node-rank"},
+      {"slurm/step/gpu10", "SLURM_NODEID", "4",
+       "Slurm: SLURM_NODEID is 4, and there are 2 nodes; give --node-rank"},
+  };
+  for (const Case& each : cases)
+    EXPECT_EQ(refusal(each.pod, {}, {{each.name, each.value}}), each.line) << each.name;
+}
+
+TEST(RecordedPods, TorchrunsWordsMeetWhereTheControllerSaysUnlessTheyNameAMaster) {
+  const RecordedPod pod(MUSTER_TEST_DATA "/pods/jobset/names/pytorch-workers-0-1");
+  const PodFacts facts = pod.facts();
+  const auto read = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"torchrun", "--nnodes=4"});
+    words.emplace_back("train.py");
+    return read_command_line({Personality::kMuster, "muster", std::move(words)}, pod.environment,
+                             RandomBytes{}, &facts);
+  };
+  const auto named = read({});
+  ASSERT_TRUE(named) << named.error().text;
+  EXPECT_EQ(named->options.backend, RendezvousBackend::kC10d);
+  EXPECT_EQ(named->options.rdzv_endpoint, "pytorch-workers-0-0.pytorch.default.svc.cluster.local");
+  const auto master = read({"--master-addr=a", "--master-port=3389", "--node-rank=1"});
+  ASSERT_TRUE(master) << master.error().text;
+  EXPECT_EQ(master->options.backend, RendezvousBackend::kStatic);
+  EXPECT_EQ(master->options.master_addr, "a");
+  EXPECT_EQ(master->options.rdzv_endpoint, "");
+}
+
+TEST(RecordedPods, ANameThatTwoControllersUseIsReadAsTheOneThatIsDemanded) {
+  const RecordedPod pod(MUSTER_TEST_DATA "/pods/indexed-job/like-a-jobset/my-run-2-1");
+  const auto endpoint = [&pod](std::string_view wanted) {
+    return said(**read_contract(pod.facts(), wanted), flag::kRdzvEndpoint);
+  };
+  const std::string service = ".headless-svc.default.svc.cluster.local";
+  EXPECT_EQ(endpoint("indexed-job"), "my-run-2-0" + service);
+  EXPECT_EQ(endpoint("jobset"), "my-run-0-0" + service);
+  EXPECT_EQ(endpoint("auto"), "");
+}
+
+TEST(RecordedPods, TheirPageHasEachJobThatRunsWithTheTestThatRunsIt) {
+  const fs::path pods = MUSTER_TEST_DATA "/pods";
+  const auto page = RealFiles().read((pods / "README.md").string());
+  ASSERT_TRUE(page);
+  std::set<fs::path> jobs;
+  for (const fs::path& folder : recorded_pods()) jobs.insert(folder.parent_path());
+  std::ptrdiff_t running = 0;
+  for (const fs::path& job : jobs) {
+    const std::string test = test_of(job);
+    if (test.empty()) continue;
+    ++running;
+    const std::string row = "| `" + fs::relative(job, pods).string() + "` | `" + test + "`";
+    EXPECT_NE(page->find(row), std::string::npos) << "no row has " << row;
+    const auto file = pods / "../../integration" / test.substr(0, test.find(' '));
+    const auto source = RealFiles().read(file.string());
+    const std::string test_class = test.substr(test.rfind(' ') + 1) + "(";
+    const bool is_named = test.find(' ') != std::string::npos;
+    EXPECT_TRUE(source && (!is_named || source->find("class " + test_class) != std::string::npos))
+        << test;
+  }
+  const auto rows = std::ranges::count_if(split(*page, '\n'), [](std::string_view line) {
+    return line.find("` | `test_") != std::string_view::npos;
+  });
+  EXPECT_EQ(rows, running) << "a row is of a job that nothing runs";
 }
 
 }  // namespace

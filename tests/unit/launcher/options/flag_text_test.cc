@@ -92,6 +92,13 @@ TEST(FlagText, ExplanationsAreAlignedAndNoValueIsADash) {
             "command                     s.py 'a b'  script\n");
 }
 
+TEST(FlagText, WhatIsWarnedOfStandsBelowTheValues) {
+  Options options;
+  options.warnings = {"--nnodes 3 (command line) counts, although LWS: LWS_GROUP_SIZE says 2"};
+  EXPECT_TRUE(explain_text(options).ends_with(
+      "\nwarning: --nnodes 3 (command line) counts, although LWS: LWS_GROUP_SIZE says 2\n"));
+}
+
 TEST(FlagText, ALongValueDoesNotMoveTheOthersSources) {
   Options options;
   options.explained = {{"--a", std::string(60, 'x'), "default"}, {"--b", "1", "default"}};

@@ -90,6 +90,18 @@ bool allows(const GivenValue* given, const std::string& nodes) {
   return range && wanted && range->min <= wanted->min && wanted->max <= range->max;
 }
 
+// --rdzv-conf holds several settings: one that nobody else gives stands beside theirs.
+bool stands_beside(RawFlags& raw, const ManifestValue& value, const std::string& source) {
+  const auto given = raw.given.find(value.flag);
+  if (value.flag != flag::kRdzvConf || given == raw.given.end()) return false;
+  const std::string_view key = std::string_view(value.text).substr(0, value.text.find('=') + 1);
+  for (const std::string_view setting : split(given->second.text, ','))
+    if (trim(setting).starts_with(key)) return false;
+  given->second.text += "," + value.text;
+  given->second.source += " and " + source;
+  return true;
+}
+
 }  // namespace
 
 Result<std::optional<Workload>> manifest_of(const RawFlags& raw, const Files& files) {
@@ -140,8 +152,9 @@ RawFlags with_manifest_values(RawFlags raw, const RawFlags& command, const Workl
   const size_t warnings = raw.warnings.size();
   auto left_out = add_container_flags(raw, {command, file + commanding.path}, workload, files);
   for (const ManifestValue& value : workload.values) {
+    const std::string source = file + value.path;
     if (value.flag == flag::kNnodes && allows(raw.find(value.flag), value.text)) continue;
-    add_value(raw, {value.flag, value.text, file + value.path});
+    if (!stands_beside(raw, value, source)) add_value(raw, {value.flag, value.text, source});
   }
   const Replica& replica = own_replica(raw, workload, contract);
   add_variables(raw, replica, command, file);

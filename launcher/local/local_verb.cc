@@ -344,7 +344,7 @@ Result<std::optional<std::string>> check_words(LocalOptions& options, int node_r
   if (!missing.empty()) {
     return Error{
         Code::kExec, ENOENT,
-        options.file + ": its program '" + missing + "' is not here: say another one behind --"};
+        options.file + ": program '" + missing + "' is not here: say another one behind --"};
   }
   const auto job = job_options(command_line->options, false);
   if (!job) return Error(job.error());

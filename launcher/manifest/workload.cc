@@ -117,6 +117,16 @@ Result<const Kind*> kind_of(const Field& document) {
   return known == std::end(kKinds) ? nullptr : known;
 }
 
+// A kind that is known, and another group's.
+std::string version_remark(const Field& document) {
+  const auto kind = document["kind"].text();
+  const auto version = document["apiVersion"].text();
+  if (!kind || !version ||
+      std::ranges::find(kKinds, kind->value_or(""), &Kind::kind) == std::end(kKinds))
+    return "";
+  return " of apiVersion '" + version->value_or("") + "'";
+}
+
 }  // namespace
 
 Result<const nlohmann::json*> find_workload(std::span<const nlohmann::json> documents) {
@@ -128,7 +138,7 @@ Result<const nlohmann::json*> find_workload(std::span<const nlohmann::json> docu
     if (*kind != nullptr)
       found.push_back(document);
     else
-      others.push_back(description_of(*document));
+      others.push_back(description_of(*document) + version_remark(Field(document, "")));
   }
   if (found.size() == 2 && refers_to(*found[0], *found[1])) return found[0];
   if (found.size() == 2 && refers_to(*found[1], *found[0])) return found[1];

@@ -181,7 +181,7 @@ spec:
     def test_a_program_of_the_image_is_missed_before_anything_starts(self):
         path = os.path.join(EXAMPLES, "controllers", "job.yaml")
         finished = self.local(path, code=127)
-        self.assertEqual(finished.err, "muster: %s: its program '/app/train.py' is not here: say another one behind --\n" % path)
+        self.assertEqual(finished.err, "muster: %s: program '/app/train.py' is not here: say another one behind --\n" % path)
         finished = self.local(path, "--nproc-per-node", "1", "--", "sh", "-c", "echo $WORLD_SIZE")
         self.assertEqual(set(self.said(finished)), {"4"})
 

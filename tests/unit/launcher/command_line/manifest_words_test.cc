@@ -118,6 +118,28 @@ TEST_F(ManifestWords, ARangeThatAllowsThePodsDoesNotContradictThem) {
   EXPECT_EQ(read(manifest, {"--nnodes", "3"})->options.warnings.size(), 2U);
 }
 
+TEST_F(ManifestWords, ATimeToJoinStandsBesideOtherSettingsOfTheRendezvous) {
+  const auto manifest = [](const std::string& conf) {
+    return "apiVersion: ome.io/v1beta1\nkind: TrainingRuntime\nmetadata: {name: r}\nspec:\n"
+           "  mlPolicy: {numNodes: 2}\n"
+           "  podGroupPolicy: {coscheduling: {scheduleTimeoutSeconds: 300}}\n"
+           "  template: {spec: {replicatedJobs: [{name: w, template: {spec: {template: {spec: "
+           "{containers: [{command: [torchrun, '--rdzv_conf=" +
+           conf + "', x.py]}]}}}}}]}}\n";
+  };
+  const auto conf = [](const Result<CommandLine>& command_line) {
+    if (!command_line) return command_line.error().text;
+    for (const ExplainedOption& option : command_line->options.explained)
+      if (option.flag == "--rdzv-conf") return option.value;
+    return std::string();
+  };
+  const auto both = read(manifest("last_call_timeout=5"));
+  EXPECT_EQ(conf(both), "last_call_timeout=5,join_timeout=300");
+  EXPECT_EQ(both->options.warnings, Words{});
+  EXPECT_EQ(conf(read(manifest("join_timeout=60"))), "join_timeout=60");
+  EXPECT_EQ(read(manifest("join_timeout=60"))->options.warnings.size(), 1U);
+}
+
 TEST_F(ManifestWords, TheAddressOfRankZeroIsThatOfThisJob) {
   const auto command_line = read(
       job("command: [x, '--at=$(MASTER_ADDR):$(MASTER_PORT)'], env: [{name: MASTER_ADDR, value: "

@@ -147,6 +147,8 @@ TEST(Workload, WhatIsWrongIsNamedByItsPath) {
   EXPECT_EQ(said("apiVersion: v1\nkind: Pod\n"),
             "kind: there must be one of TrainingRuntime, ClusterTrainingRuntime, JobSet, Job, "
             "PyTorchJob, MPIJob, TrainJob, and there is only Pod");
+  EXPECT_TRUE(said("apiVersion: ome.io\nkind: TrainingRuntime\n")
+                  .ends_with("and there is only TrainingRuntime of apiVersion 'ome.io'"));
   EXPECT_EQ(said(runtime("mlPolicy: {numNodes: 0}", job("w", "", kTrain))),
             "spec.mlPolicy.numNodes: '0' must be a number from 1 to 100000");
   EXPECT_EQ(said(runtime("mlPolicy: {numNodes: 2}", job("w", "parallelism: 3", kTrain))),

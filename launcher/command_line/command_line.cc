@@ -82,16 +82,22 @@ Result<RawFlags> scan(const Invocation& invocation, const Environment& environme
   return raw;
 }
 
-// An inner launcher's flags become ours. As an MPI's own launcher it runs, and reaches the other
-// nodes through the agents.
+// An inner launcher's flags become ours; behind those of Muster there may be another one. As an
+// MPI's own launcher it runs, and reaches the other nodes through the agents.
 Result<RawFlags> without_inner_launcher(RawFlags raw, const Environment& environment,
                                         const std::optional<Contract>& contract) {
-  const auto inner = inner_launcher(raw);
-  const std::string framework = said_framework(raw);
-  const bool of_mpi = framework == "mpi" ||
-                      (framework.empty() && contract && said(*contract, flag::kFramework) == "mpi");
-  const bool runs = inner && inner->foreign && of_mpi;
-  return inner && !runs ? take_over(raw, *inner, environment) : raw;
+  for (int depth = 0; depth < kMaxInnerLaunchers; ++depth) {
+    const auto inner = inner_launcher(raw);
+    const std::string framework = said_framework(raw);
+    const bool of_mpi = framework == "mpi" || (framework.empty() && contract &&
+                                               said(*contract, flag::kFramework) == "mpi");
+    if (!inner || (inner->foreign && of_mpi)) break;
+    auto merged = take_over(raw, *inner, environment);
+    if (!merged) return std::move(merged).error();
+    raw = *std::move(merged);
+    if (inner->name != kMusterRun) break;
+  }
+  return raw;
 }
 
 Result<std::string> answer(const FlagRequest& request, Personality personality, Dialect dialect) {
@@ -166,9 +172,15 @@ Result<CommandLine> read(const Invocation& invocation, const Environment& enviro
   const Files& files = pod != nullptr ? pod->files : real_files;
   const auto manifest = manifest_of(*raw, files);
   if (!manifest) return Error(manifest.error());
-  if (*manifest) raw = with_manifest_program(*std::move(raw), **manifest, command_line.contract);
-  if (!raw) return std::move(raw).error();
-  raw = without_inner_launcher(*std::move(raw), environment, command_line.contract);
+  RawFlags container;
+  if (*manifest) {
+    auto command = container_command(*raw, **manifest, command_line.contract);
+    if (!command) return std::move(command).error();
+    container = *std::move(command);
+  }
+  raw = *manifest && !raw->program
+            ? with_container_program(*std::move(raw), container, **manifest, command_line.contract)
+            : without_inner_launcher(*std::move(raw), environment, command_line.contract);
   if (!raw) return std::move(raw).error();
   if (!refusal.empty()) raw->warnings.push_back(refusal);
   for (std::string& line : unread_variables(environment)) raw->warnings.push_back(std::move(line));
@@ -182,7 +194,8 @@ Result<CommandLine> read(const Invocation& invocation, const Environment& enviro
     if (!raw) return std::move(raw).error();
   }
   if (*manifest)
-    raw = with_manifest_values(*std::move(raw), **manifest, command_line.contract, files);
+    raw =
+        with_manifest_values(*std::move(raw), container, **manifest, command_line.contract, files);
   if (pod != nullptr) raw = with_host_slots(*std::move(raw), *pod);
   if (raw->request) {
     auto text = answer(*raw->request, invocation.personality, raw->dialect);

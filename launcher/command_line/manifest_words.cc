@@ -4,8 +4,12 @@
 #include <utility>
 
 #include "base/text.h"
+#include "launcher/command_line/container_flags.h"
 #include "launcher/contracts/apply_contract.h"
-#include "launcher/manifest/place_words.h"
+#include "launcher/manifest/container_command.h"
+#include "launcher/options/inner_launcher.h"
+#include "launcher/options/option_values.h"
+#include "rendezvous/wire/job_secret.h"
 
 namespace muster::launcher {
 
@@ -19,18 +23,6 @@ int node_rank(const RawFlags& raw, const std::optional<Contract>& contract) {
   return static_cast<int>(parse_integer(text).value_or(0));
 }
 
-// A '$' of the container's is one for the program, but for the names that are Muster's.
-std::string escaped(std::string_view word) {
-  std::string text;
-  while (!word.empty()) {
-    const size_t length = std::max<size_t>(leading_address_name(word), 1);
-    if (length == 1 && word.front() == '$') text += '$';
-    text += word.substr(0, length);
-    word.remove_prefix(length);
-  }
-  return text;
-}
-
 std::string said_nodes(const RawFlags& raw, const Workload& workload) {
   if (const GivenValue* const given = raw.find(flag::kNnodes)) return given->text;
   return find_value(workload, flag::kNnodes)->text;  // each has one
@@ -41,14 +33,31 @@ const Replica& own_replica(const RawFlags& raw, const Workload& workload,
   return replica_of(workload, node_rank(raw, contract));
 }
 
+// Whose command the node runs.
+const Replica& commanding_replica(const RawFlags& raw, const Workload& workload,
+                                  const std::optional<Contract>& contract) {
+  return is_of_mpi(workload) ? workload.replicas.front() : own_replica(raw, workload, contract);
+}
+
 // LOG_LEVEL and LOG_FORMAT are for Muster's own log, too.
-void add_variables(RawFlags& raw, const Replica& replica, const std::string& file) {
+void add_variables(RawFlags& raw, const Replica& replica, const RawFlags& command,
+                   const std::string& file) {
   const std::string source = file + replica.path + ".env";
   for (const auto& [name, text] : replica.environment) {
     if (name == "LOG_LEVEL") add_value(raw, {flag::kLogLevel, to_lower(text), source});
     if (name == "LOG_FORMAT") add_value(raw, {flag::kLogFormat, to_lower(text), source});
-    raw.environment.emplace_back(name, text);
+    if (!is_read_as_flag(command, name)) raw.environment.emplace_back(name, text);
   }
+}
+
+// A secret that is not mounted here is none.
+void leave_out_secret(RawFlags& raw, std::vector<std::string>& left_out, const Files& files) {
+  std::erase_if(raw.environment, [&](const auto& variable) {
+    const auto& [name, text] = variable;
+    if (name != rendezvous::kJobSecretFileVariable || files.exists(text)) return false;
+    left_out.push_back(name + " " + text);
+    return true;
+  });
 }
 
 void enter_folder(RawFlags& raw, const Replica& replica, const std::string& file,
@@ -66,6 +75,33 @@ void enter_folder(RawFlags& raw, const Replica& replica, const std::string& file
   if (files.exists(program) && !files.is_directory(program)) raw.program = program;
 }
 
+// What is to be said of pods that are alike is said by the first of them.
+bool is_first_of_its_kind(const RawFlags& raw, const Workload& workload,
+                          const std::optional<Contract>& contract) {
+  const int rank = node_rank(raw, contract);
+  return rank == 0 || &replica_of(workload, rank - 1) != &replica_of(workload, rank);
+}
+
+// "2:4" does not contradict the 4 pods that there are.
+bool allows(const GivenValue* given, const std::string& nodes) {
+  if (given == nullptr) return false;
+  const auto range = parse_node_range(given->text);
+  const auto wanted = parse_node_range(nodes);
+  return range && wanted && range->min <= wanted->min && wanted->max <= range->max;
+}
+
+// --rdzv-conf holds several settings: one that nobody else gives stands beside theirs.
+bool stands_beside(RawFlags& raw, const ManifestValue& value, const std::string& source) {
+  const auto given = raw.given.find(value.flag);
+  if (value.flag != flag::kRdzvConf || given == raw.given.end()) return false;
+  const std::string_view key = std::string_view(value.text).substr(0, value.text.find('=') + 1);
+  for (const std::string_view setting : split(given->second.text, ','))
+    if (trim(setting).starts_with(key)) return false;
+  given->second.text += "," + value.text;
+  given->second.source += " and " + source;
+  return true;
+}
+
 }  // namespace
 
 Result<std::optional<Workload>> manifest_of(const RawFlags& raw, const Files& files) {
@@ -78,47 +114,59 @@ Result<std::optional<Workload>> manifest_of(const RawFlags& raw, const Files& fi
   return std::optional(*std::move(workload));
 }
 
-Result<RawFlags> with_manifest_program(RawFlags raw, const Workload& workload,
-                                       const std::optional<Contract>& contract) {
-  if (raw.program) return raw;
-  const bool starts_mpi = is_of_mpi(workload);  // a launcher's words are handed on as they are
-  const Replica& replica =
-      starts_mpi ? workload.replicas.front() : own_replica(raw, workload, contract);
-  std::vector<std::string> words = without_places(replica.words);
-  const std::string nodes = said_nodes(raw, workload);
-  const NamedValue size{"NUM_NODES", nodes};  // as the job begins
-  for (std::string& word : words) word = with_values(word, {&size, 1});
-  if (words.empty()) {
+Result<RawFlags> container_command(const RawFlags& raw, const Workload& workload,
+                                   const std::optional<Contract>& contract) {
+  auto command = read_container_command(workload, commanding_replica(raw, workload, contract),
+                                        said_nodes(raw, workload));
+  if (!command) return std::move(command).error().with_context(raw.find(flag::kFile)->text);
+  return command;
+}
+
+Result<RawFlags> with_container_program(RawFlags raw, const RawFlags& command,
+                                        const Workload& workload,
+                                        const std::optional<Contract>& contract) {
+  if (!command.program) {
     return Error{Code::kUsage, 0,
-                 replica.path +
+                 commanding_replica(raw, workload, contract).path +
                      ": the container has no command, and its image is not here: say "
                      "the program behind --"};
   }
-  raw.program = words.front();
-  raw.arguments.clear();
-  for (auto word = words.begin() + 1; word != words.end(); ++word)
-    raw.arguments.push_back(starts_mpi ? *word : escaped(*word));
-  raw.manifest.names_address = std::ranges::any_of(words, names_address);
+  raw.program = command.program;
+  raw.arguments = command.arguments;
+  raw.dialect = command.dialect;
+  raw.torchrun_path = command.torchrun_path;
+  raw.interpreter = command.interpreter;
+  raw.environment = command.environment;
+  raw.manifest = command.manifest;
+  std::erase_if(raw.given, [](const auto& entry) { return chooses_program(entry.first); });
+  for (const auto& [flag, value] : command.given)
+    if (chooses_program(flag)) raw.given[flag] = value;
+  raw.warnings.insert(raw.warnings.end(), command.warnings.begin(), command.warnings.end());
   return raw;
 }
 
-RawFlags with_manifest_values(RawFlags raw, const Workload& workload,
+RawFlags with_manifest_values(RawFlags raw, const RawFlags& command, const Workload& workload,
                               const std::optional<Contract>& contract, const Files& files) {
   const std::string file = raw.find(flag::kFile)->text + ": ";
-  // An inner launcher's auto says no more than that nobody has counted.
-  const GivenValue* const workers = raw.find(flag::kNprocPerNode);
-  const bool is_uncounted =
-      workers != nullptr && workers->text == "auto" && workers->source != "command line";
-  if (is_uncounted && find_value(workload, flag::kNprocPerNode) != nullptr)
-    raw.given.erase(flag::kNprocPerNode);
-  for (const ManifestValue& value : workload.values)
-    add_value(raw, {value.flag, value.text, file + value.path});
+  const Replica& commanding = commanding_replica(raw, workload, contract);
+  const size_t warnings = raw.warnings.size();
+  auto left_out = add_container_flags(raw, {command, file + commanding.path}, workload, files);
+  for (const ManifestValue& value : workload.values) {
+    const std::string source = file + value.path;
+    if (value.flag == flag::kNnodes && allows(raw.find(value.flag), value.text)) continue;
+    if (!stands_beside(raw, value, source)) add_value(raw, {value.flag, value.text, source});
+  }
   const Replica& replica = own_replica(raw, workload, contract);
-  add_variables(raw, replica, file);
+  add_variables(raw, replica, command, file);
   // mpirun is the first node's, and has what its own container has.
   if (workload.has_launcher && node_rank(raw, contract) == 0)
-    add_variables(raw, workload.replicas.front(), file);
+    add_variables(raw, workload.replicas.front(), command, file);
+  leave_out_secret(raw, left_out, files);
+  if (!left_out.empty())
+    raw.warnings.push_back(file + commanding.path +
+                           ": left out, as it is for a cluster: " + join(left_out, ", "));
   enter_folder(raw, replica, file, files);
+  if (!is_first_of_its_kind(raw, workload, contract)) raw.warnings.resize(warnings);
   return raw;
 }
 

@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <optional>
 #include <utility>
 
 #include "base/log.h"
@@ -12,6 +14,7 @@
 #include "launcher/command_line/command_line.h"
 #include "launcher/command_line/refusal.h"
 #include "launcher/local/local_nodes.h"
+#include "launcher/manifest/container_command.h"
 #include "launcher/manifest/workload.h"
 #include "launcher/options/flag_search.h"
 #include "launcher/options/job_setup.h"
@@ -70,14 +73,34 @@ Status set_nodes(LocalOptions& options, const std::string& value) {
   return {};
 }
 
-// Whether `word`, a flag of `muster run`, takes the word after it as its value.
-bool takes_next(const std::string& word) {
-  if (word.find('=') != std::string::npos) return false;
-  const bool is_long = word.starts_with("--");
-  if (!is_long && word.size() != 2) return false;
-  const FlagRow* row = is_long ? find_flag(word.substr(2), Dialect::kMuster)
-                               : find_letter(word[1], Dialect::kMuster);
-  return row != nullptr && row->kind == FlagKind::kValue;
+// A word that is a flag, as it is written: "--nnodes=2", "-f" with the next word, "-fFILE".
+struct Word {
+  std::string name;                  // "--nnodes", "-f"
+  std::optional<std::string> value;  // what is glued to it
+  bool takes_next = false;           // its value is the next word
+  std::string switches;              // letters in front of it in the same word: "-m" of "-mfFILE"
+};
+
+Word read_word(const std::string& word) {
+  const size_t equals = std::min(word.find('='), word.size());
+  const auto glued = [&word](size_t from) {
+    return from < word.size() ? std::optional(word.substr(from)) : std::nullopt;
+  };
+  if (word.starts_with("--")) {
+    const std::string name = word.substr(0, equals);
+    const FlagRow* const row = find_flag(name.substr(2), Dialect::kMuster);
+    const bool is_value = row != nullptr && row->kind == FlagKind::kValue;
+    const auto value =
+        equals == word.size() ? std::nullopt : std::optional(word.substr(equals + 1));
+    return {name, value, is_value && !value, ""};
+  }
+  for (size_t i = 1; i < word.size(); ++i) {
+    const FlagRow* const row = find_letter(word[i], Dialect::kMuster);
+    if (row == nullptr || row->kind != FlagKind::kValue) continue;
+    const auto value = glued(i + (i + 1 < word.size() && word[i + 1] == '=' ? 2 : 1));
+    return {{'-', word[i]}, value, i + 1 == word.size(), i > 1 ? word.substr(0, i) : ""};
+  }
+  return {word, std::nullopt, false, ""};
 }
 
 // What the flags of `muster run` say that matters here.
@@ -119,6 +142,49 @@ bool is_flag(const std::string& name, Flag flag) {
   return row != nullptr && row->flag() == flag;
 }
 
+// Each flag has a variable. None: it is not set, or says nothing.
+std::optional<std::string> value_of(Flag flag, const Environment& environment) {
+  const auto text = environment.get(muster_variable(row_of(flag)));
+  return text && !text->empty() ? std::optional(std::string(*text)) : std::nullopt;
+}
+
+void note_variables(LocalOptions& options, const Environment& environment) {
+  const bool is_mpi = value_of(flag::kFramework, environment) == "mpi";
+  if (is_mpi || environment.has(muster_variable(row_of(flag::kRsh)))) options.calls_nodes = true;
+  if (options.run_dir.empty()) options.run_dir = value_of(flag::kRunDir, environment).value_or("");
+}
+
+// The nodes that the job can do with, as `value` says it for all that are started.
+Status take_range(LocalOptions& options, RunFlags& flags, const ManifestValue& value,
+                  bool is_asked) {
+  const auto range = parse_node_range(value.text);
+  const bool fits = range && range->min <= options.nodes && options.nodes <= range->max;
+  if (!fits && is_asked) return {};
+  if (!fits) {
+    return usage(fmt::format("{}: {}: --nnodes '{}' must allow the {} that the manifest has",
+                             options.file, value.path, value.text,
+                             counted(static_cast<size_t>(options.nodes), "node", "nodes")));
+  }
+  flags.nodes = *range;
+  if (range->min == range->max) return {};
+  flags.nodes.max = options.nodes;  // nobody shall wait for more than there are
+  options.nnodes = fmt::format("{}:{}", range->min, options.nodes);
+  return {};
+}
+
+// What the launcher in the container was told, and then the manifest's fields.
+Result<std::vector<ManifestValue>> said_values(const Workload& workload, int nodes) {
+  const Replica& first = workload.replicas.front();
+  const auto command = read_container_command(workload, first, std::to_string(nodes));
+  if (!command) return Error(command.error());
+  std::vector<ManifestValue> values;
+  for (const auto& [flag, value] : command->given)
+    if (value.kind != SourceKind::kContract)
+      values.push_back({flag, value.text, first.path + ": " + value.source});
+  values.insert(values.end(), workload.values.begin(), workload.values.end());
+  return values;
+}
+
 // What the manifest says that matters here, where the user does not say it.
 Status read_manifest(LocalOptions& options, RunFlags& flags) {
   const RealFiles files;
@@ -137,27 +203,16 @@ Status read_manifest(LocalOptions& options, RunFlags& flags) {
     const Replica* const kind = &replica_of(*workload, rank);
     if (rank == 0 || kind != &replica_of(*workload, rank - 1)) options.kinds.push_back(rank);
   }
-  for (const ManifestValue& value : workload->values) {
+  const auto values = said_values(*workload, options.nodes);
+  if (!values) return Error(values.error()).with_context(options.file);
+  bool is_open = flags.nodes.max == 0;  // the first that says it counts
+  for (const ManifestValue& value : *values) {
     if (value.flag == flag::kFramework && value.text == "mpi") flags.calls_nodes = true;
-    if (value.flag != flag::kNnodes || flags.nodes.max != 0) continue;
-    const auto range = parse_node_range(value.text);
-    if (!range || options.nodes < range->min || options.nodes > range->max) continue;
-    flags.nodes = *range;
-    if (range->min == range->max) continue;
-    flags.nodes.max = options.nodes;  // nobody shall wait for more than there are
-    options.nnodes = fmt::format("{}:{}", range->min, options.nodes);
+    if (value.flag != flag::kNnodes || !std::exchange(is_open, false)) continue;
+    MUSTER_RETURN_IF_ERROR(take_range(options, flags, value, is_asked));
   }
   if (is_asked && options.nnodes.empty()) options.nnodes = std::to_string(options.nodes);
   return {};
-}
-
-// The same from the environment, where each flag has a variable.
-void note_variables(LocalOptions& options, const Environment& environment) {
-  const auto value_of = [&environment](std::string_view name) {
-    return environment.get(muster_variable(*find_flag(name, Dialect::kMuster)));
-  };
-  if (value_of("rsh") || value_of("framework") == "mpi") options.calls_nodes = true;
-  if (options.run_dir.empty()) options.run_dir = value_of(flag::kRunDir.name).value_or("");
 }
 
 std::string but_starts(const LocalOptions& options) {
@@ -182,33 +237,37 @@ Status settle_nodes(LocalOptions& options, NodeRange range) {
                            but_starts(options)));
 }
 
+Status take_flag(LocalOptions& options, RunFlags& flags, const Word& word) {
+  const std::string value = word.value.value_or("");
+  if (word.name == "--nodes") MUSTER_RETURN_IF_ERROR(set_nodes(options, value));
+  if (is_flag(word.name, flag::kRunDir)) options.run_dir = value;
+  if (is_flag(word.name, flag::kFile)) options.file = value;
+  return note(flags, word.name, value);
+}
+
 // The own flags stand among those of `muster run`, in any order, before the program.
-Result<LocalOptions> parse(const std::vector<std::string>& words) {
+Result<LocalOptions> parse(const std::vector<std::string>& words, const Environment& environment) {
   LocalOptions options;
   std::string chaos;
   RunFlags flags;
+  options.file = value_of(flag::kFile, environment).value_or("");
   size_t next = 0;
   while (next < words.size() && words[next].starts_with('-') && words[next] != "--") {
-    const std::string& word = words[next];
-    const std::string name = word.substr(0, word.find('='));
-    options.help = options.help || name == "--help" || name == "-h";
-    bool ours = name == "--nodes" || name == "--chaos";
-    const bool joined = name.size() < word.size();
-    const size_t taken = (ours ? !joined : takes_next(word)) ? 2 : 1;
-    if (next + taken > words.size()) return usage(name + " needs a value");
-    const std::string value = joined ? word.substr(name.size() + 1) : words[next + taken - 1];
-    if (name == "--nodes") MUSTER_RETURN_IF_ERROR(set_nodes(options, value));
-    if (name == "--chaos") chaos = value;
-    MUSTER_RETURN_IF_ERROR(note(flags, name, value));
-    if (is_flag(name, flag::kRunDir)) {  // each node is told another folder
-      options.run_dir = value;
-      ours = true;
-    }
-    if (is_flag(name, flag::kFile)) {
-      options.file = value;
-      ours = true;
-    }
-    if (!ours) options.words.insert(options.words.end(), &word, &word + taken);
+    Word word = read_word(words[next]);
+    options.help = options.help || word.name == "--help" || word.name == "-h";
+    // Each node is told another folder, and the file with its rank.
+    const bool ours = word.name == "--nodes" || word.name == "--chaos" ||
+                      is_flag(word.name, flag::kRunDir) || is_flag(word.name, flag::kFile);
+    word.takes_next = word.takes_next || (ours && !word.value);
+    const size_t taken = word.takes_next ? 2 : 1;
+    if (next + taken > words.size()) return usage(word.name + " needs a value");
+    if (word.takes_next) word.value = words[next + 1];
+    if (word.name == "--chaos") chaos = *word.value;
+    MUSTER_RETURN_IF_ERROR(take_flag(options, flags, word));
+    if (!ours)
+      options.words.insert(options.words.end(), &words[next], &words[next] + taken);
+    else if (!word.switches.empty())
+      options.words.push_back(word.switches);
     next += taken;
   }
   if (options.help) return options;
@@ -217,7 +276,8 @@ Result<LocalOptions> parse(const std::vector<std::string>& words) {
   } else {
     MUSTER_RETURN_IF_ERROR(read_manifest(options, flags));
   }
-  if (options.nodes == 0) return usage("--nodes N says how many nodes to run");
+  if (options.nodes == 0)
+    return usage("--nodes N says how many nodes to run, or -f FILE a manifest");
   auto faults = parse_chaos(chaos, options.nodes);
   if (!faults) return std::move(faults).error();
   options.faults = std::move(*faults);
@@ -254,6 +314,17 @@ Status check_partitions(const LocalOptions& options) {
                "': not with --rsh or --framework mpi, whose nodes must share a network");
 }
 
+// Images have programs that a desk has not. "" = it is here, or it is looked for on PATH.
+std::string missing_program(const Options& options) {
+  const bool is_path = options.program.find('/') != std::string::npos ||
+                       options.entry == EntryKind::kScript || options.entry == EntryKind::kRunPath;
+  if (options.program.empty() || options.entry == EntryKind::kModule || !is_path) return "";
+  const std::string& folder = options.manifest.working_dir;
+  const bool is_whole = folder.empty() || options.program.starts_with('/');
+  const std::string whole = is_whole ? options.program : folder + "/" + options.program;
+  return RealFiles().exists(whole) ? "" : whole;
+}
+
 // What is wrong with the words for the agents is said once, not by each of them, and so is what
 // they ask to be told instead of a job (--explain). None: it may run.
 Result<std::optional<std::string>> check_words(LocalOptions& options, int node_rank,
@@ -269,6 +340,12 @@ Result<std::optional<std::string>> check_words(LocalOptions& options, int node_r
   if (!command_line) return std::move(command_line).error();
   if (command_line->print) return std::move(command_line->print);
   options.status_port = command_line->options.status_port.value_or(0);
+  const std::string missing = options.file.empty() ? "" : missing_program(command_line->options);
+  if (!missing.empty()) {
+    return Error{
+        Code::kExec, ENOENT,
+        options.file + ": program '" + missing + "' is not here: say another one behind --"};
+  }
   const auto job = job_options(command_line->options, false);
   if (!job) return Error(job.error());
   const int most = options.nodes + options.added + (job->rule.has_apart() ? 1 : 0);
@@ -291,7 +368,7 @@ Result<std::optional<std::string>> check_all(LocalOptions& options,
 
 int run_local_verb(const std::vector<std::string>& words, const Environment& environment,
                    const ProcessSetup& setup) {
-  auto options = parse(words);
+  auto options = parse(words, environment);
   if (options) note_variables(*options, environment);
   if (options && options->help) {
     (void)std::fputs(kHelp, stdout);  // nobody is left to tell

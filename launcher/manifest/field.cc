@@ -48,7 +48,11 @@ bool Field::is_there() const { return value_ != nullptr && !value_->is_null(); }
 
 Result<std::optional<std::string>> Field::text() const {
   if (!is_there()) return std::optional<std::string>();
-  if (value_->is_string()) return std::optional(value_->get<std::string>());
+  if (value_->is_string()) {
+    auto words = value_->get<std::string>();
+    if (words.find('\0') != std::string::npos) return wrong("a text without NUL characters");
+    return std::optional(std::move(words));
+  }
   if (value_->is_structured()) return wrong("a text");
   return std::optional(dump_json(*value_));
 }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "launcher/manifest/container_command.h"
 #include "launcher/manifest/pod_template.h"
 
 namespace muster::launcher {
@@ -77,6 +78,13 @@ Result<JobPart> read_part(const Field& item) {
   return JobPart{item, **name, replicas->value_or(1), *pods};
 }
 
+// They load a data set or a model, and end before the training begins.
+bool is_initializer(const Field& item) {
+  const Field labels = item["template"]["metadata"]["labels"];
+  const auto step = labels["trainer.kubeflow.org/trainjob-ancestor-step"].text();
+  return step && step->value_or("").ends_with("-initializer");
+}
+
 // What the policy says of all nodes is left for the pods whose number nobody says; a launcher
 // without ranks is none of them.
 void fill_in(std::vector<JobPart>& parts, int nodes, bool launcher_has_ranks) {
@@ -96,10 +104,12 @@ Status read_replicas(const Field& spec, int nodes, Workload& workload) {
   const Field jobs = spec["replicatedJobs"];
   const auto items = jobs.items();
   if (!items) return Error(items.error());
-  if (items->empty()) return Error{Code::kUsage, 0, jobs.path() + ": there must be one"};
+  if (std::ranges::all_of(*items, is_initializer))
+    return Error{Code::kUsage, 0, jobs.path() + ": there must be one"};
   workload.nodes_path = jobs.path();
   std::vector<JobPart> parts;
   for (const Field& item : *items) {
+    if (is_initializer(item)) continue;
     auto part = read_part(item);
     if (!part) return std::move(part).error();
     parts.push_back(*std::move(part));
@@ -132,6 +142,9 @@ Status add_policy(const Field& policy, Workload& workload) {
   if (*restarts)
     workload.values.push_back(
         {flag::kMaxRestarts, std::to_string(**restarts), elastic["maxRestarts"].path()});
+  for (const char* const framework : {"jax", "xgboost"})
+    if (policy[framework].is_there())
+      workload.values.push_back({flag::kFramework, framework, policy[framework].path()});
   if (!mpi.is_there()) return {};
   workload.values.push_back({flag::kFramework, "mpi", mpi.path()});
   return add_mpi(workload, mpi["mpiImplementation"]);
@@ -195,6 +208,33 @@ Status read_indexed_job(const Field& document, Workload& workload) {
   workload.replicas.push_back(*std::move(replica));
   workload.nodes_path = spec["completions"].path();
   return add_pods_workers(workload, {nullptr, ""}, spec["template"]);
+}
+
+Result<std::optional<Workload>> read_runs(const Field& document) {
+  const Field spec = document["spec"];
+  std::optional<Workload> workload;
+  if (document["kind"].text().value_or(std::nullopt) != "Job") return workload;
+  auto replica = read_pod(spec["template"], "run", 1);
+  if (!replica) return std::move(replica).error();
+  const auto command = read_container_command({}, *replica, "1");
+  if (!command) return Error(command.error());
+  const GivenValue* const framework = command->find(flag::kFramework);
+  if (framework == nullptr || framework->text != "plain") return workload;
+  const auto parallelism = spec["parallelism"].number(1, kMaxPods);
+  if (!parallelism) return Error(parallelism.error());
+  const int at_a_time = parallelism->value_or(1);
+  const auto runs = spec["completions"].number(1, kMaxPods);
+  if (!runs) return Error(runs.error());
+  const int in_all = runs->value_or(at_a_time);
+  workload.emplace();
+  workload->name = document["metadata"]["name"].text().value_or(std::nullopt).value_or("");
+  workload->nodes_path = spec["completions"].path();
+  workload->values = {{flag::kRuns, std::to_string(in_all), spec["completions"].path()},
+                      {flag::kNprocPerNode, std::to_string(std::min(at_a_time, in_all)),
+                       spec["parallelism"].path()},
+                      {flag::kNnodes, "1", spec["completions"].path()}};
+  workload->replicas.push_back(*std::move(replica));
+  return workload;
 }
 
 }  // namespace muster::launcher

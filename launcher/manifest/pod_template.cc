@@ -25,12 +25,28 @@ std::optional<std::string> value_of(const Variables& variables, std::string_view
   return last == variables.rend() ? std::nullopt : std::optional(last->second);
 }
 
+// A container's texts with their variables, which may double with each line. As much as the kernel
+// takes of all arguments and variables.
+constexpr size_t kMaxBytes = 2U << 20;
+
+class Expander {
+ public:
+  // kLimit, with the field's path.
+  Result<std::string> expand(const Field& field, std::string_view text, const Variables& variables);
+
+ private:
+  size_t left_ = kMaxBytes;
+};
+
 // $(NAME) of a variable, $$ for $. Source: Kubernetes, third_party/forked/golang/expansion.
-std::string expand(std::string_view text, const Variables& variables) {
+Result<std::string> Expander::expand(const Field& field, std::string_view text,
+                                     const Variables& variables) {
   std::string expanded;
-  for (size_t i = 0; i < text.size(); ++i) {
+  const size_t last_end = text.rfind(')');
+  for (size_t i = 0; i < text.size() && expanded.size() <= left_; ++i) {
     const bool doubled = text.substr(i).starts_with("$$");
-    const size_t end = text.substr(i).starts_with("$(") ? text.find(')', i) : text.npos;
+    const bool opens = text.substr(i).starts_with("$(") && last_end != text.npos && i < last_end;
+    const size_t end = opens ? text.find(')', i) : text.npos;
     if (doubled) {
       expanded += '$';
       ++i;
@@ -42,10 +58,13 @@ std::string expand(std::string_view text, const Variables& variables) {
       expanded += text[i];
     }
   }
+  if (expanded.size() > left_)
+    return Error{Code::kLimit, 0, field.path() + ": with its variables it is more than 2 MiB"};
+  left_ -= expanded.size();
   return expanded;
 }
 
-Result<Variables> read_environment(const Field& container) {
+Result<Variables> read_environment(const Field& container, Expander& expander) {
   Variables variables;
   const auto items = container["env"].items();
   if (!items) return Error(items.error());
@@ -56,7 +75,9 @@ Result<Variables> read_environment(const Field& container) {
     const auto value = item["value"].text();
     if (!value) return Error(value.error());
     if (item["valueFrom"].is_there()) continue;  // of a cluster that is not here
-    variables.emplace_back(**name, expand(value->value_or(""), variables));
+    auto expanded = expander.expand(item["value"], value->value_or(""), variables);
+    if (!expanded) return std::move(expanded).error();
+    variables.emplace_back(**name, *std::move(expanded));
   }
   return variables;
 }
@@ -92,13 +113,21 @@ Result<Field> training_container(const Field& pod) {
 }
 
 Result<Replica> read_container(const Field& container, std::string name, int pods) {
-  auto variables = read_environment(container);
+  Expander expander;
+  auto variables = read_environment(container, expander);
   if (!variables) return std::move(variables).error();
   Replica replica{.name = std::move(name), .path = container.path(), .pods = pods};
+  Variables in_words = *variables;  // whatever the cluster says of rank 0, here it is elsewhere
+  for (const char* const address : {"MASTER_ADDR", "MASTER_PORT"})
+    in_words.emplace_back(address, "${" + std::string(address) + "}");
   for (const char* list : {"command", "args"}) {
     auto words = container[list].words();
     if (!words) return std::move(words).error();
-    for (const std::string& word : *words) replica.words.push_back(expand(word, *variables));
+    for (const std::string& word : *words) {
+      auto expanded = expander.expand(container[list], word, in_words);
+      if (!expanded) return std::move(expanded).error();
+      replica.words.push_back(*std::move(expanded));
+    }
   }
   const auto folder = container["workingDir"].text();
   if (!folder) return Error(folder.error());

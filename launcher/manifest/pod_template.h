@@ -15,7 +15,8 @@ inline constexpr int kMaxPods = 100'000;
 Result<Field> training_container(const Field& pod);
 
 /// Reads a container's command, arguments, variables and folder. $(NAME) is Kubernetes': a variable
-/// of the container; others stay as they are.
+/// of the container; others stay as they are. Of $(MASTER_ADDR) and $(MASTER_PORT) the words keep
+/// the name.
 Result<Replica> read_container(const Field& container, std::string name, int pods);
 /// That of the container that trains.
 Result<Replica> read_pod(const Field& pod, std::string name, int pods);

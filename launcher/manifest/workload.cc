@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "launcher/manifest/container_command.h"
+#include "launcher/manifest/documents.h"
 #include "launcher/manifest/jobset.h"
 #include "launcher/manifest/kubeflow_jobs.h"
 #include "launcher/manifest/pod_template.h"
@@ -23,6 +25,8 @@ struct Kind {
 constexpr Kind kKinds[] = {
     {"TrainingRuntime", "ome.io", read_training_runtime},
     {"ClusterTrainingRuntime", "ome.io", read_training_runtime},
+    {"TrainingRuntime", "trainer.kubeflow.org", read_training_runtime},
+    {"ClusterTrainingRuntime", "trainer.kubeflow.org", read_training_runtime},
     {"JobSet", "jobset.x-k8s.io", read_jobset},
     {"Job", "batch", read_indexed_job},
     {"PyTorchJob", "kubeflow.org", read_pytorch_job},
@@ -32,22 +36,44 @@ constexpr Kind kKinds[] = {
 
 std::string names_of_kinds() {
   std::vector<std::string> names;
-  for (const Kind& kind : kKinds) names.emplace_back(kind.kind);
+  for (const Kind& kind : kKinds)
+    if (std::ranges::find(names, kind.kind) == names.end()) names.emplace_back(kind.kind);
   return join(names, ", ");
 }
 
-bool calls_mpirun(const Replica& replica) {
-  return !replica.words.empty() && mpi::is_launcher_name(base_name(replica.words.front()));
+// What an MPI job is known by, whatever its kind.
+struct MpiSigns {
+  bool of_mpi = false;
+  bool leads = false;      // where mpirun runs
+  bool has_ranks = false;  // there as well
+};
+
+// A command that its launcher would refuse says nothing; whoever runs it tells.
+MpiSigns mpi_signs(const Workload& workload, const Replica& replica) {
+  const auto command = read_container_command(workload, replica, "1");
+  if (!command) return {};
+  const auto said = [&command](Flag flag) {
+    const GivenValue* const given = command->find(flag);
+    return given == nullptr ? std::string() : given->text;
+  };
+  const bool calls_mpirun = mpi::is_launcher_name(base_name(command->program.value_or("")));
+  const std::string role = said(flag::kMpiRole);
+  return {calls_mpirun || said(flag::kFramework) == "mpi",
+          calls_mpirun || role.starts_with("launcher"), role == "launcher-worker"};
 }
 
-// The pods of a job whose command is an mpirun are those of an MPI job, whatever its kind.
 void settle_mpi(Workload& workload) {
   std::vector<Replica>& replicas = workload.replicas;
-  const auto launcher = std::ranges::find_if(replicas, calls_mpirun);
-  if (launcher != replicas.end()) {
+  for (size_t i = 0; i < replicas.size(); ++i) {
+    const MpiSigns signs = mpi_signs(workload, replicas[i]);
+    if (!signs.of_mpi && !(signs.leads && is_of_mpi(workload))) continue;
     if (!is_of_mpi(workload))
-      workload.values.push_back({flag::kFramework, "mpi", launcher->path + ".command"});
+      workload.values.push_back({flag::kFramework, "mpi", replicas[i].path + ".command"});
+    workload.launcher_has_ranks = workload.launcher_has_ranks || signs.has_ranks;
+    if (!signs.leads) continue;
+    const auto launcher = replicas.begin() + static_cast<std::ptrdiff_t>(i);
     std::rotate(replicas.begin(), launcher, launcher + 1);
+    break;
   }
   workload.has_launcher = is_of_mpi(workload) && replicas.size() > 1 &&
                           replicas.front().pods == 1 && !workload.launcher_has_ranks;
@@ -91,15 +117,40 @@ Result<const Kind*> kind_of(const Field& document) {
   return known == std::end(kKinds) ? nullptr : known;
 }
 
+// A kind that is known, and another group's.
+std::string version_remark(const Field& document) {
+  const auto kind = document["kind"].text();
+  const auto version = document["apiVersion"].text();
+  if (!kind || !version ||
+      std::ranges::find(kKinds, kind->value_or(""), &Kind::kind) == std::end(kKinds))
+    return "";
+  return " of apiVersion '" + version->value_or("") + "'";
+}
+
 }  // namespace
 
 Result<const nlohmann::json*> find_workload(std::span<const nlohmann::json> documents) {
-  for (const nlohmann::json& document : documents) {
-    const auto kind = kind_of(Field(&document, ""));
+  std::vector<const nlohmann::json*> found;
+  std::vector<std::string> others;
+  for (const nlohmann::json* document : flattened(documents)) {
+    const auto kind = kind_of(Field(document, ""));
     if (!kind) return Error(kind.error());
-    if (*kind != nullptr) return &document;
+    if (*kind != nullptr)
+      found.push_back(document);
+    else
+      others.push_back(description_of(*document) + version_remark(Field(document, "")));
   }
-  return Error{Code::kUsage, 0, "kind: there must be one of " + names_of_kinds()};
+  if (found.size() == 2 && refers_to(*found[0], *found[1])) return found[0];
+  if (found.size() == 2 && refers_to(*found[1], *found[0])) return found[1];
+  if (found.size() == 1) return found.front();
+  std::vector<std::string> names;
+  for (const nlohmann::json* document : found) names.push_back(description_of(*document));
+  if (!found.empty())
+    return Error{Code::kUsage, 0,
+                 "there are several workloads, and one can run: " + join(names, ", ")};
+  return Error{Code::kUsage, 0,
+               "kind: there must be one of " + names_of_kinds() +
+                   (others.empty() ? "" : ", and there is only " + join(others, ", "))};
 }
 
 Result<Workload> workload_of(const nlohmann::json& value) {
@@ -122,7 +173,14 @@ Result<Workload> read_workload(const std::string& text) {
   if (!documents) return Error(documents.error());
   const auto document = find_workload(*documents);
   if (!document) return Error(document.error());
-  return workload_of(**document);
+  for (const nlohmann::json* other : flattened(*documents)) {
+    if (!refers_to(**document, *other)) continue;
+    const auto runtime = runtime_of_train_job(**document, *other);
+    return runtime ? workload_of(*runtime) : runtime.error();
+  }
+  auto runs = read_runs(Field(*document, ""));
+  if (!runs) return std::move(runs).error();
+  return *runs ? **std::move(runs) : workload_of(**document);
 }
 
 const ManifestValue* find_value(const Workload& workload, Flag flag) {

@@ -41,12 +41,15 @@ struct Workload {
   bool has_launcher = false;        ///< the first replica is a launcher without ranks, and no node
 };
 
-/// The workload of a file's text: the first document of a kind that is known. kUsage: there is
-/// none, or something in it is wrong, by its path and value. kLimit: too large.
+/// The workload of a file's text: the document of a kind that is known. A TrainJob runs in its
+/// runtime, if that is in the file as well; a Job whose pods are runs of their own is one node that
+/// has them all. kUsage: there is none, or are several, or something in it is wrong, by its path
+/// and value. kLimit: too large.
 Result<Workload> read_workload(const std::string& text);
 
-/// The same in two steps, for whoever needs the document itself.
+/// The document, which borrows `documents`. A runtime that a TrainJob refers to is none.
 Result<const nlohmann::json*> find_workload(std::span<const nlohmann::json> documents);
+/// All pods are nodes of one job, and a TrainJob's runtime is elsewhere.
 Result<Workload> workload_of(const nlohmann::json& document);
 
 /// Its value for `flag`; null = it says nothing of it.

@@ -1,10 +1,14 @@
 #include "launcher/manifest/yaml_reader.h"
 
+#include <yaml-cpp/depthguard.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include "base/json.h"
@@ -19,6 +23,28 @@ using nlohmann::json;
 std::string place(const YAML::Mark& mark) {
   return "line " + std::to_string(mark.line + 1) + ", column " + std::to_string(mark.column + 1);
 }
+
+/// Where documents begin.
+class DocumentStarts final : public YAML::EventHandler {
+ public:
+  [[nodiscard]] const YAML::Mark& last() const { return last_; }
+
+  void OnDocumentStart(const YAML::Mark& mark) override { last_ = mark; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
+  void OnAlias(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
+  void OnScalar(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                const std::string& /*value*/) override {}
+  void OnSequenceStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/,
+                       YAML::anchor_t /*anchor*/, YAML::EmitterStyle::value /*style*/) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                  YAML::EmitterStyle::value /*style*/) override {}
+  void OnMapEnd() override {}
+
+ private:
+  YAML::Mark last_ = YAML::Mark::null_mark();
+};
 
 /// Of one stream; bounded in what it makes.
 class Converter {
@@ -65,6 +91,38 @@ json scalar(const YAML::Node& node) {
   return text;
 }
 
+size_t replacements_in(std::string_view text) {
+  constexpr std::string_view kReplacement = "\uFFFD";
+  size_t count = 0;
+  for (size_t at = text.find(kReplacement); at != text.npos; at = text.find(kReplacement, at + 1))
+    ++count;
+  return count;
+}
+
+// Each byte that is none would be replaced.
+bool is_utf8(std::string_view text) {
+  return replacements_in(printable_utf8(text)) == replacements_in(text);
+}
+
+// What YAML does not allow in its text. Source: YAML 1.2, 5.1; go-yaml refuses them as well.
+bool is_control(char letter) {
+  constexpr char kDelete = 0x7f;
+  return (letter >= 0 && letter < ' ' && letter != '\t' && letter != '\n' && letter != '\r') ||
+         letter == kDelete;
+}
+
+Status check_text(const std::string& text) {
+  if (text.size() > kMaxYamlBytes) return Error{Code::kLimit, 0, "more than 1 MiB"};
+  const auto control = std::ranges::find_if(text, is_control);
+  if (control != text.end()) {
+    const auto lines = std::count(text.begin(), control, '\n') + 1;
+    return Error{Code::kUsage, 0,
+                 "line " + std::to_string(lines) + ": a control character is not allowed"};
+  }
+  if (!is_utf8(text)) return Error{Code::kUsage, 0, "it is not UTF-8"};
+  return {};
+}
+
 Result<json> Converter::convert(const YAML::Node& node, int depth) {
   if (++nodes_ > kMaxYamlNodes || depth > kMaxJsonDepth)
     return Error{Code::kLimit, 0, place(node.Mark()) + ": there is too much in it"};
@@ -106,18 +164,33 @@ Result<json> Converter::convert_map(const YAML::Node& node, int depth) {
   return map;
 }
 
+// yaml-cpp finds documents for ever at a word that begins none, as a ','.
+Status check_documents(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  DocumentStarts starts;
+  for (int last = -1; parser.HandleNextDocument(starts); last = starts.last().pos) {
+    if (starts.last().pos == last)
+      return Error{Code::kUsage, 0, place(starts.last()) + ": no document can begin so"};
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<json>> read_yaml(const std::string& text) {
-  if (text.size() > kMaxYamlBytes) return Error{Code::kLimit, 0, "more than 1 MiB"};
+  MUSTER_RETURN_IF_ERROR(check_text(text));
   std::vector<json> documents;
   try {
+    MUSTER_RETURN_IF_ERROR(check_documents(text));
     Converter converter;
     for (const YAML::Node& node : YAML::LoadAll(text)) {
       auto document = converter.convert(node, 0);
       if (!document) return std::move(document).error();
       if (!document->is_null()) documents.push_back(*std::move(document));
     }
+  } catch (const YAML::DeepRecursion& exception) {
+    return Error{Code::kLimit, 0, place(exception.mark) + ": lists and maps are too deep"};
   } catch (const YAML::Exception& exception) {
     return Error{Code::kUsage, 0, place(exception.mark) + ": " + exception.msg};
   }

@@ -17,7 +17,7 @@ inline constexpr size_t kMaxYamlNodes = 100'000;
 
 /// The documents of a stream, without empty ones. Plain scalars are null, boolean or number if they
 /// look so, as Kubernetes reads them; the keys of a map are text. kUsage: no YAML (with line and
-/// column), or a key that is there twice. kLimit: too much of it.
+/// column), no UTF-8, or a key that is there twice. kLimit: too much of it.
 Result<std::vector<nlohmann::json>> read_yaml(const std::string& text);
 
 }  // namespace muster::launcher

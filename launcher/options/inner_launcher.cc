@@ -48,6 +48,9 @@ std::optional<InnerLauncher> by_script(const std::string& script, Words rest) {
     return InnerLauncher{"torchrun", Dialect::kTorchrun, "", has_folder ? script : "",
                          to_vector(rest)};
   }
+  if (base_name(script) == "muster" && !rest.empty() && rest.front() == "run")
+    return InnerLauncher{std::string(kMusterRun), Dialect::kMuster, "", "",
+                         to_vector(rest.subspan(1))};
   for (const KnownModule& known : kModules) {
     if (!script.ends_with(known.file)) continue;
     return InnerLauncher{std::string(known.module), known.dialect, "", "", to_vector(rest)};
@@ -62,12 +65,12 @@ std::optional<InnerLauncher> by_python(Words words) {
   return command.module.empty() ? by_script(command.script, rest) : by_module(command.module, rest);
 }
 
+}  // namespace
+
 bool chooses_program(Flag flag) {
   return flag == flag::kModule || flag == flag::kNoPython || flag == flag::kRunPath ||
          flag == flag::kUseEnv;
 }
-
-}  // namespace
 
 bool is_python(std::string_view program) {
   std::string_view name = base_name(program);

@@ -1,6 +1,6 @@
 // Inner launchers: `muster run torchrun ...` and `muster run python -m torch.distributed.run ...`
 // name another launcher as the program. Muster takes its place: its arguments become ours. So it is
-// with launchers of other frameworks (foreign_launcher.h). Pure.
+// with another `muster run`, and with launchers of other frameworks (foreign_launcher.h). Pure.
 #pragma once
 
 #include <optional>
@@ -19,6 +19,11 @@ namespace muster::launcher {
 /// "python", "/usr/bin/python3.11"; no other implementation runs torch.
 [[nodiscard]] bool is_python(std::string_view program);
 
+/// The name of an inner launcher that is Muster. Its program may be a launcher again.
+inline constexpr std::string_view kMusterRun = "muster run";
+/// So many behind each other are taken over. Nobody means more.
+inline constexpr int kMaxInnerLaunchers = 8;
+
 /// A command that is a launcher, taken apart.
 struct InnerLauncher {
   std::string name;  ///< for messages: "torchrun", "torch.distributed.launch"
@@ -30,7 +35,8 @@ struct InnerLauncher {
   std::optional<ForeignCommand> foreign = {};
 };
 
-/// Recognises `torchrun` (any path), and a Python interpreter with any of its options in front of
+/// Recognises `torchrun` and `muster run` (any path), and a Python interpreter with any of its
+/// options in front of
 /// `-m torch.distributed.run`, `-m torch.distributed.launch`, a torchrun script, or the files of
 /// those two modules; also -m and a module name as our own flags (`kind`). The interpreter's other
 /// options are dropped, as torchrun does not hand them to its workers either. Also the launchers of
@@ -38,6 +44,9 @@ struct InnerLauncher {
 /// front hides the launcher.
 [[nodiscard]] std::optional<InnerLauncher> find_inner_launcher(
     EntryKind kind, const std::string& program, const std::vector<std::string>& arguments);
+
+/// It says how the program is started, so it goes with the program.
+[[nodiscard]] bool chooses_program(Flag flag);
 
 /// The flags of the inner command line, with those outer ones that it does not give. Where both
 /// give one and differ, the inner wins and a warning says so. What chose the outer program (-m,

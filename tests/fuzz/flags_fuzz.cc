@@ -50,8 +50,13 @@ Result<RawFlags> scan(const Input& input) {
   auto raw = scan_flags(torchrun ? Dialect::kTorchrun : Dialect::kMuster, input.invocation.words,
                         input.environment);
   if (!raw || torchrun || !raw->program) return raw;
-  const auto inner = find_inner_launcher(entry_kind(*raw), *raw->program, raw->arguments);
-  return inner ? take_over(*raw, *inner, input.environment) : raw;
+  for (int depth = 0; raw && raw->program && depth < kMaxInnerLaunchers; ++depth) {
+    const auto inner = find_inner_launcher(entry_kind(*raw), *raw->program, raw->arguments);
+    if (!inner) break;
+    raw = take_over(*raw, *inner, input.environment);
+    if (inner->name != kMusterRun) break;
+  }
+  return raw;
 }
 
 /// Without what --explain shows besides flags, such as the interpreter that was found.

@@ -53,6 +53,15 @@ TEST(CommandLine, MessagesShowWhatATerminalWouldObey) {
   EXPECT_NE(text.find("9\\r"), std::string::npos) << text;
 }
 
+TEST(CommandLine, BehindAnInnerMusterThereMayBeAnotherLauncher) {
+  const auto command_line =
+      muster({"--tee=3", "muster", "run", "--max-restarts=2", "torchrun", "--nnodes=4", "x.py"});
+  ASSERT_TRUE(command_line) << command_line.error().text;
+  EXPECT_EQ(command_line->options.program, "x.py");
+  EXPECT_EQ(command_line->options.max_nodes, 4);
+  EXPECT_EQ(command_line->options.max_restarts, 2);
+}
+
 TEST(CommandLine, ThatAShellsNumberIsLostIsToldOf) {
   EXPECT_EQ(muster({"sh", "-c", "kill $$"})->options.warnings.size(), 1u);
   EXPECT_EQ(muster({"sh", "-c", "kill $$$$; echo $x"})->options.warnings, Words{});

@@ -146,7 +146,9 @@ TEST(Workload, KubeflowsJobs) {
 TEST(Workload, WhatIsWrongIsNamedByItsPath) {
   EXPECT_EQ(said("apiVersion: v1\nkind: Pod\n"),
             "kind: there must be one of TrainingRuntime, ClusterTrainingRuntime, JobSet, Job, "
-            "PyTorchJob, MPIJob, TrainJob");
+            "PyTorchJob, MPIJob, TrainJob, and there is only Pod");
+  EXPECT_TRUE(said("apiVersion: ome.io\nkind: TrainingRuntime\n")
+                  .ends_with("and there is only TrainingRuntime of apiVersion 'ome.io'"));
   EXPECT_EQ(said(runtime("mlPolicy: {numNodes: 0}", job("w", "", kTrain))),
             "spec.mlPolicy.numNodes: '0' must be a number from 1 to 100000");
   EXPECT_EQ(said(runtime("mlPolicy: {numNodes: 2}", job("w", "parallelism: 3", kTrain))),
@@ -189,6 +191,77 @@ TEST(Workload, AJobsetWhoseCommandIsMpirunIsAnMpiJob) {
   const std::string plain = job("w", "parallelism: 2", kTrain) + job("d", "", "command: [d]");
   EXPECT_EQ(said(jobset("  coordinator: {replicatedJob: d}\n", plain)),
             "nodes 3; --nnodes 3 (spec.replicatedJobs); d x1: d; w x2: python train.py");
+}
+
+std::string indexed_job(const std::string& sizes, const std::string& container) {
+  return "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {" + sizes + ", " +
+         pod(container) + "}\n";
+}
+
+TEST(Workload, WhatStandsBesideItInTheFileIsNoWorkload) {
+  const std::string service = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n";
+  const std::string one = indexed_job("completions: 2, parallelism: 2", kTrain);
+  EXPECT_TRUE(said(service + "---\n" + one + "---\n" + service).starts_with("nodes 2;"));
+  EXPECT_TRUE(said("kind: List\napiVersion: v1\nitems:\n- {kind: Secret, apiVersion: v1}\n-\n" +
+                   indented(one, 2))
+                  .starts_with("nodes 2;"));
+  EXPECT_EQ(said(one + "---\n" + service + "---\n" + one),
+            "there are several workloads, and one can run: Job 'j', Job 'j'");
+}
+
+TEST(Workload, RunsOfAJobAreOneNodesUnlessAllPodsAreNodes) {
+  const std::string plain =
+      "command: [muster, run, --, x], env: [{name: MUSTER_FRAMEWORK, value: plain}]";
+  EXPECT_EQ(said(indexed_job("completions: 10, parallelism: 2", plain)),
+            "nodes 1; --runs 10 (spec.completions); --nproc-per-node 2 (spec.parallelism); "
+            "--nnodes 1 (spec.completions); run x1: muster run -- x");
+  EXPECT_EQ(said(indexed_job("completions: 10, parallelism: 2", kTrain)),
+            "spec.completions: '10' must be 2, as parallelism is: all pods are nodes of one job");
+  EXPECT_EQ(said(indexed_job("completions: none", plain)),
+            "spec.completions: 'none' must be a number from 1 to 100000");
+}
+
+std::string trainers_runtime(const std::string& policy, const std::string& jobs) {
+  std::string text = runtime("mlPolicy: {" + policy + "}", jobs);
+  return text.replace(text.find("ome.io/v1beta1"), 14, "trainer.kubeflow.org/v1alpha1");
+}
+
+TEST(Workload, ARuntimeOfKubeflowsTrainer) {
+  const auto step = [](const std::string& name) {
+    return "- name: " + name +
+           "\n  template:\n    metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: " +
+           name + "}}\n    spec: {" + pod("name: node, command: [" + name + "]") + "}\n";
+  };
+  const std::string jobs = step("dataset-initializer") + step("trainer");
+  EXPECT_EQ(said(trainers_runtime("numNodes: 2, torch: {}", jobs)),
+            "nodes 2; --nnodes 2 (spec.mlPolicy.numNodes); trainer x2: trainer");
+  EXPECT_EQ(said(trainers_runtime("numNodes: 2, jax: {}", jobs)),
+            "nodes 2; --framework jax (spec.mlPolicy.jax); --nnodes 2 (spec.mlPolicy.numNodes); "
+            "trainer x2: trainer");
+  const std::string job =
+      "---\napiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: t}\n"
+      "spec: {runtimeRef: {name: r}, trainer: {numNodes: 3, numProcPerNode: 4, args: [z]}}\n";
+  EXPECT_EQ(said(trainers_runtime("torch: {}", jobs) + job),
+            "nodes 3; --nproc-per-node 4 (spec.mlPolicy.torch.numProcPerNode); --nnodes 3 "
+            "(spec.mlPolicy.numNodes); trainer x3: trainer z");
+  EXPECT_EQ(said(trainers_runtime("torch: {}", step("model-initializer"))),
+            "spec.template.spec.replicatedJobs: there must be one");
+}
+
+TEST(Workload, AJobsetOfMustersThatSayMpiIsAnMpiJob) {
+  const auto with = [](const std::string& role) {
+    return "command: [muster, run, x], env: [{name: MUSTER_FRAMEWORK, value: mpi}, {name: "
+           "MUSTER_MPI_ROLE, value: " +
+           role + "}]";
+  };
+  const auto jobset = [&with](const std::string& role) {
+    return "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: j}\nspec:\n"
+           "  replicatedJobs:\n" +
+           indented(job("w", "parallelism: 2", with("worker")) + job("l", "", with(role)), 2);
+  };
+  EXPECT_TRUE(said(jobset("launcher")).starts_with("nodes 2; --framework mpi"));
+  EXPECT_TRUE(said(jobset("launcher")).ends_with("l x1: muster run x; w x2: muster run x"));
+  EXPECT_TRUE(said(jobset("launcher-worker")).starts_with("nodes 3; --framework mpi"));
 }
 
 }  // namespace

@@ -62,7 +62,20 @@ TEST(YamlReader, AFewLinesMayNotStandForBillions) {
   ASSERT_FALSE(documents);
   EXPECT_EQ(documents.error().code, Code::kLimit);
   EXPECT_EQ(read_yaml(std::string(kMaxYamlBytes + 1, ' ')).error().code, Code::kLimit);
-  EXPECT_EQ(read_yaml(std::string(1000, '[')).error().code, Code::kUsage);
+  EXPECT_EQ(read_yaml(std::string(1000, '[')).error().code, Code::kLimit);
+}
+
+TEST(YamlReader, TextsAreUtf8) {
+  EXPECT_EQ(read_yaml("a: \xff\n").error().text, "it is not UTF-8");
+  EXPECT_EQ(read_yaml("a: 1\nb: \x01\n").error().text,
+            "line 2: a control character is not allowed");
+  EXPECT_EQ(read_yaml("a: \xef\xbf\xbd\xc3\xa9\n")->at(0)["a"], "\xef\xbf\xbd\xc3\xa9");
+}
+
+TEST(YamlReader, WhatBeginsNoDocumentIsRefused) {
+  EXPECT_EQ(read_yaml(",").error().text, "line 1, column 1: no document can begin so");
+  EXPECT_EQ(read_yaml("a: 1\n---\n,,").error().text, "line 3, column 1: no document can begin so");
+  EXPECT_EQ(read_yaml("---\n---\n--- 1\n")->size(), 1U);
 }
 
 }  // namespace

@@ -42,6 +42,13 @@ TEST(InnerLauncher, TorchrunIsRecognisedUnderAnyPath) {
   for (const Case& c : cases) EXPECT_EQ(found(c.words), c.expected);
 }
 
+TEST(InnerLauncher, MusterIsRecognisedUnderAnyPath) {
+  EXPECT_EQ(found({"muster", "run", "--nnodes=2", "--", "x"}), "run|||[--nnodes=2][--][x]");
+  EXPECT_EQ(found({"/opt/muster", "run"}), "run|||");
+  EXPECT_EQ(found({"muster", "doctor"}), "none");
+  EXPECT_EQ(found({"muster"}), "none");
+}
+
 TEST(InnerLauncher, PythonInFrontOfTheModuleIsRecognisedWithItsOptions) {
   const Case cases[] = {
       {{"python", "-m", "torch.distributed.run", "s.py"}, "run|python||[s.py]"},

@@ -135,6 +135,7 @@ std::optional<Contract> read_trainer_torch(const PodFacts& pod) {
 std::optional<Contract> read_trainer_jax(const PodFacts& pod) { return read_nodes(pod, kJax, 1); }
 
 std::optional<Contract> read_trainer_xgboost(const PodFacts& pod) {
+  if (!first_node(pod, kXgboost)) return std::nullopt;  // devices take a millisecond to read
   const auto gpus = granted_gpus(pod);
   auto contract = read_nodes(pod, kXgboost, gpus ? std::optional(std::max(*gpus, 1)) : gpus);
   if (contract && gpus.value_or(0) > 0)

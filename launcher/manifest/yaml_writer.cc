@@ -23,6 +23,9 @@ constexpr std::string_view kFirst[] = {"apiVersion", "kind", "metadata", "name"}
 // Booleans and nulls of YAML 1.1, which Kubernetes' reader knows too.
 constexpr std::string_view kWords[] = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"};
 
+// A key on the line of its value may have 1024 characters, and a byte becomes up to four of them.
+constexpr size_t kLongKey = 250;
+
 bool is_letter(char letter) {
   return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z');
 }
@@ -60,6 +63,7 @@ void emit(YAML::Emitter& out, const json& value) {
   if (value.is_object() && !value.empty()) {
     out << YAML::BeginMap;
     for (const std::string& key : keys_of(value)) {
+      if (key.size() > kLongKey) out << YAML::LongKey;
       out << YAML::Key;
       emit_text(out, key);
       out << YAML::Value;

@@ -53,5 +53,12 @@ TEST(YamlWriter, OtherValuesStayWhatTheyAre) {
   EXPECT_EQ(read_yaml(written(document)).value().at(0), document);
 }
 
+TEST(YamlWriter, AKeyMayBeLongerThanALineTakes) {
+  json document = {{"a", 1}, {"z", {{"b", 2}}}};
+  document[std::string(2000, ' ')] = {{"c", 3}};
+  const std::string text = write_yaml({&document, 1});
+  EXPECT_EQ(read_yaml(text)->at(0), document) << text;
+}
+
 }  // namespace
 }  // namespace muster::launcher

@@ -129,7 +129,7 @@ std::string version_remark(const Field& document) {
 
 }  // namespace
 
-Result<const nlohmann::json*> find_workload(std::span<const nlohmann::json> documents) {
+Result<nlohmann::json> find_workload(std::span<const nlohmann::json> documents) {
   std::vector<const nlohmann::json*> found;
   std::vector<std::string> others;
   for (const nlohmann::json* document : flattened(documents)) {
@@ -140,9 +140,11 @@ Result<const nlohmann::json*> find_workload(std::span<const nlohmann::json> docu
     else
       others.push_back(description_of(*document) + version_remark(Field(document, "")));
   }
-  if (found.size() == 2 && refers_to(*found[0], *found[1])) return found[0];
-  if (found.size() == 2 && refers_to(*found[1], *found[0])) return found[1];
-  if (found.size() == 1) return found.front();
+  if (found.size() == 2 && refers_to(*found[0], *found[1]))
+    return runtime_of_train_job(*found[0], *found[1]);
+  if (found.size() == 2 && refers_to(*found[1], *found[0]))
+    return runtime_of_train_job(*found[1], *found[0]);
+  if (found.size() == 1) return *found.front();
   std::vector<std::string> names;
   for (const nlohmann::json* document : found) names.push_back(description_of(*document));
   if (!found.empty())
@@ -173,14 +175,9 @@ Result<Workload> read_workload(const std::string& text) {
   if (!documents) return Error(documents.error());
   const auto document = find_workload(*documents);
   if (!document) return Error(document.error());
-  for (const nlohmann::json* other : flattened(*documents)) {
-    if (!refers_to(**document, *other)) continue;
-    const auto runtime = runtime_of_train_job(**document, *other);
-    return runtime ? workload_of(*runtime) : runtime.error();
-  }
-  auto runs = read_runs(Field(*document, ""));
+  auto runs = read_runs(Field(&*document, ""));
   if (!runs) return std::move(runs).error();
-  return *runs ? **std::move(runs) : workload_of(**document);
+  return *runs ? **std::move(runs) : workload_of(*document);
 }
 
 const ManifestValue* find_value(const Workload& workload, Flag flag) {

@@ -47,8 +47,8 @@ struct Workload {
 /// and value. kLimit: too large.
 Result<Workload> read_workload(const std::string& text);
 
-/// The document, which borrows `documents`. A runtime that a TrainJob refers to is none.
-Result<const nlohmann::json*> find_workload(std::span<const nlohmann::json> documents);
+/// The document. A TrainJob is its runtime with the job's values, if that is there as well.
+Result<nlohmann::json> find_workload(std::span<const nlohmann::json> documents);
 /// All pods are nodes of one job, and a TrainJob's runtime is elsewhere.
 Result<Workload> workload_of(const nlohmann::json& document);
 

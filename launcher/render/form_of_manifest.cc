@@ -244,15 +244,15 @@ Result<JobForm> form_of_manifest(const std::string& text, const std::string& nam
   if (!documents) return Error(documents.error());
   const auto found = find_workload(*documents);
   if (!found) return Error(found.error());
-  const auto workload = workload_of(**found);
+  const auto workload = workload_of(*found);
   if (!workload) return Error(workload.error());
-  const Field document(*found, "");
+  const Field document(&*found, "");
   JobForm form;
   form.name = name.empty() ? workload->name : name;
   if (form.name.empty()) return document["metadata"]["name"].wrong("a name; or give --name");
   if (documents->size() > 1)
     form.remarks.push_back("of " + std::to_string(documents->size()) +
-                           " documents only the first that is a job is written");
+                           " documents only the job is written, with what Muster puts beside it");
   if (const ManifestValue* const framework = find_value(*workload, flag::kFramework))
     form.framework = framework->text;
   form.launcher_has_ranks = !workload->has_launcher;

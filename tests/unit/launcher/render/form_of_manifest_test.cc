@@ -418,12 +418,14 @@ TEST(FormOfManifest, AJobIsItsPods) {
       "2, "
       "backoffLimit: 7, suspend: true, template: {metadata: {labels: {own: pod}}, spec: "
       "{containers: [{name: c, image: i, command: [x]}]}}}\n---\nkind: Service\n");
-  expect_places(form, {{"/labels", json::object()},
-                       {"/backoff", 7},
-                       {"/pods/0/role", "worker"},
-                       {"/pods/0/pod/metadata/labels/own", "pod"},
-                       {"/carried/spec.suspend", true},
-                       {"/remarks", {"of 2 documents only the first that is a job is written"}}});
+  expect_places(
+      form,
+      {{"/labels", json::object()},
+       {"/backoff", 7},
+       {"/pods/0/role", "worker"},
+       {"/pods/0/pod/metadata/labels/own", "pod"},
+       {"/carried/spec.suspend", true},
+       {"/remarks", {"of 2 documents only the job is written, with what Muster puts beside it"}}});
 }
 
 TEST(FormOfManifest, TheNameMayBeGiven) {

@@ -44,6 +44,11 @@ Result<std::vector<Field>> Field::items() const {
   return items;
 }
 
+const nlohmann::json& Field::value() const {
+  static const nlohmann::json nothing;
+  return value_ != nullptr ? *value_ : nothing;
+}
+
 bool Field::is_there() const { return value_ != nullptr && !value_->is_null(); }
 
 Result<std::optional<std::string>> Field::text() const {

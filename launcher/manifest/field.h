@@ -29,7 +29,8 @@ class Field {
 
   [[nodiscard]] bool is_there() const;  ///< and not null
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] const nlohmann::json& value() const { return *value_; }
+  /// null if it is not there.
+  [[nodiscard]] const nlohmann::json& value() const;
 
   /// None: not there. Error: not a text. A number or a boolean counts as one, as it is written.
   [[nodiscard]] Result<std::optional<std::string>> text() const;

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "launcher/agent/finding/port_choice.h"
 #include "launcher/agent/node_agent.h"
+#include "rendezvous/agreement/events.h"
 #include "rendezvous/finding/host_list.h"
 
 namespace muster::launcher {
@@ -84,22 +85,33 @@ void NodeAgent::dial(int candidate) {
 
 // The leader here asks before a first round, and before one after a round of which nobody is left.
 // By a list that was read all who may lead may be new, while others run: so the other listed nodes
-// are asked as well, unless all are here.
+// are asked as well, unless all are here. As long as one remembers a round and has no leader, the
+// question has no answer, and the leader asks again in a lease.
 void NodeAgent::ask_candidates(const rendezvous::leader_output::AskCandidates& question) {
   if (question.all_here || !candidates_.is_read()) {
     member_->on_asked(doors_.loop.now(), question);
     return wake();
   }
   guide_->ask(candidates_.everyone(), leader_host_->nodes(),
-              [this, question](const std::optional<rendezvous::Candidate>& leader) {
-                if (leader) {
-                  told_list_ = {*leader};
+              [this, question](const LeaderGuide::Heard& heard) {
+                if (heard.leader) {
+                  told_list_ = {*heard.leader};
                   leader_host_->told({.question = question.number, .elsewhere = true});
+                } else if (heard.remembering) {
+                  wait_for_former(*heard.remembering);
                 } else {
                   member_->on_asked(doors_.loop.now(), question);
                 }
                 wake();
               });
+}
+
+void NodeAgent::wait_for_former(const rendezvous::Candidate& agent) {
+  std::string reason = agent.to_string() +
+                       " was in this job and has no leader now: another part of it may run, which "
+                       "must be found, or this agent end";
+  if (std::exchange(told_.awaited, reason) != reason)
+    log::info(rendezvous::kEventLeaderAwaited, {{"reason", reason}});
 }
 
 void NodeAgent::met_self(int candidate) {

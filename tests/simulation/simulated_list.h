@@ -17,8 +17,12 @@ namespace muster::simulation {
 /// Dice for addresses and for what is read when, so that the faults of a seed stay the same.
 inline constexpr uint64_t kListDice = 0x6c6973746564;
 
-/// What somebody knows of a leader; none = nothing.
-using Guided = std::function<void(const std::optional<rendezvous::Candidate>& leader)>;
+/// What somebody knows of a leader, or of a round without one. As launcher::LeaderGuide::Heard.
+struct Heard {
+  std::optional<rendezvous::Candidate> leader = {};
+  bool remembers = false;
+};
+using Guided = std::function<void(const Heard& heard)>;
 
 /// Which hosts are listed, and were: who reads may get what is no longer true.
 class ListedHosts {

@@ -295,9 +295,10 @@ void World::ask_listed(int index, const std::vector<Candidate>& hosts,
   for (size_t i = 0; i < hosts.size(); ++i)
     if (!here[i]) others.push_back(hosts[i]);
   node(index).list.unheard = knowing_beyond(index, others);
-  ask_agents(index, others, joined, [this, index, question](const std::optional<Candidate>& found) {
-    if (!found) return node(index).member->on_asked(now_, question);
-    node(index).list.told = {*found};
+  ask_agents(index, others, joined, [this, index, question](const Heard& heard) {
+    if (!heard.leader && heard.remembers) return;  // it is asked again in a lease
+    if (!heard.leader) return node(index).member->on_asked(now_, question);
+    node(index).list.told = {*heard.leader};
     if (node(index).leader) node(index).leader->on_candidates(now_, {question.number, false, true});
   });
 }
@@ -306,24 +307,25 @@ void World::ask_listed(int index, const std::vector<Candidate>& hosts,
 void World::ask_agents(int from, const std::vector<Candidate>& agents,
                        std::vector<RosterEntry> joined, Guided done) {
   const uint64_t number = node(from).list.question = next_number_;
-  const Guided finish = [this, from, number, done = std::move(done)](const auto& leader) {
+  const auto all = std::make_shared<Heard>();
+  const auto finish = [this, from, number, all, done = std::move(done)] {
     NodeList& list = node(from).list;
     if (list.question != number) return;
     list.question = 0;
-    done(leader);
+    done(*all);
   };
-  const auto nobody = [finish] { finish(std::nullopt); };
-  after(agents.empty() ? microseconds(1) : kGuideDeadline, from, nobody);
+  after(agents.empty() ? microseconds(1) : kGuideDeadline, from, finish);
   const auto open = std::make_shared<size_t>(agents.size());
   for (const Candidate& agent : agents) {
-    ask_agent(from, agent, [finish, open, joined](const std::optional<Candidate>& leader) {
+    ask_agent(from, agent, [finish, all, open, joined](const Heard& heard) {
       --*open;
       const bool leads_others =
-          leader && std::ranges::none_of(joined, [&leader](const RosterEntry& node) {
-            return node.host == leader->host && node.port == leader->port;
+          heard.leader && std::ranges::none_of(joined, [&heard](const RosterEntry& node) {
+            return node.host == heard.leader->host && node.port == heard.leader->port;
           });
-      if (leads_others) return finish(leader);
-      if (*open == 0) finish(std::nullopt);
+      if (leads_others) all->leader = heard.leader;
+      all->remembers = all->remembers || heard.remembers;
+      if (leads_others || *open == 0) finish();
     });
   }
 }
@@ -332,21 +334,22 @@ void World::ask_agents(int from, const std::vector<Candidate>& agents,
 void World::ask_agent(int from, const Candidate& agent, Guided answered) {
   const int to = who_has(agent);
   if (to < 0 || node(to).host_down || !reachable(from, to)) return;
-  if (!node(to).up) return after(delay(from, to), from, [answered] { answered(std::nullopt); });
+  if (!node(to).up) return after(delay(from, to), from, [answered] { answered({}); });
   after(delay(from, to), to, [this, from, to, agent, answered] {
     const Node& asked = node(to);
-    std::optional<Candidate> leader;
+    Heard heard;
+    std::optional<Candidate>& leader = heard.leader;
     if (asked.leader) leader = agent;
     const auto followed = asked.member->leader();
     const auto link = asked.candidate_links.find(followed.value_or(-1));
     if (!leader && link != asked.candidate_links.end())
       leader = place_of(node(links_.at(link->second).to));
-    if (!leader && asked.member->knows_round()) leader = agent;
+    heard.remembers = !leader && asked.member->knows_round();
     if (!reachable(from, to)) return;
-    after(delay(from, to), from, [this, from, who = asked.incarnation, answered, leader] {
+    after(delay(from, to), from, [this, from, who = asked.incarnation, answered, heard] {
       NodeList& list = node(from).list;
       if (list.question != 0) list.unheard.erase(who);
-      answered(leader);
+      answered(heard);
     });
   });
 }

@@ -20,8 +20,9 @@ void LeaderGuide::ask(const std::vector<Candidate>& listed,
     if (!here[i]) waiting_.push_back(listed[i]);
   }
   joined_ = std::move(joined);
+  heard_ = {};
   done_ = std::move(done);
-  deadline_ = doors_.loop.after(kGuideDeadline, [this] { finish(std::nullopt); });
+  deadline_ = doors_.loop.after(kGuideDeadline, [this] { finish(); });
   ask_next();
 }
 
@@ -34,31 +35,34 @@ void LeaderGuide::ask_next() {
         doors_, AgentQuestion{.agents = {agent}, .run_id = run_id_, .follow = false},
         [this, agent](const Result<AgentQuery::Answer>& answer) { answered(agent, answer); }));
   }
-  if (open_ == 0) finish(std::nullopt);
+  if (open_ == 0) finish();
 }
 
-// An agent that knows the job and has no leader now is asked who may lead: its own leader may be
-// out of our reach, and run.
 void LeaderGuide::answered(const Candidate& agent, const Result<AgentQuery::Answer>& answer) {
   --open_;
   if (!answer || !answer->knows_job) return ask_next();
-  const Candidate& place = answer->leader ? *answer->leader : agent;
-  const bool is_here = std::ranges::any_of(joined_, [&place](const rendezvous::RosterEntry& node) {
-    return node.host == place.host && node.port == place.port;
+  if (!answer->leader) {
+    heard_.remembering = agent;
+    return ask_next();
+  }
+  const Candidate& leader = *answer->leader;
+  const bool is_here = std::ranges::any_of(joined_, [&leader](const rendezvous::RosterEntry& node) {
+    return node.host == leader.host && node.port == leader.port;
   });
-  if (!is_here) return finish(place);
-  ask_next();
+  if (is_here) return ask_next();
+  heard_.leader = leader;
+  finish();
 }
 
 // Not from within a query, which ends with this.
-void LeaderGuide::finish(std::optional<Candidate> leader) {
+void LeaderGuide::finish() {
   if (end_.is_active()) return;
   deadline_.reset();
-  end_ = doors_.loop.soon([this, leader = std::move(leader)] {
+  end_ = doors_.loop.soon([this] {
     queries_.clear();
     waiting_.clear();
     open_ = 0;
-    std::exchange(done_, nullptr)(leader);
+    std::exchange(done_, nullptr)(std::exchange(heard_, {}));
   });
 }
 

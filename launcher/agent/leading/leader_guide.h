@@ -25,9 +25,14 @@ inline constexpr Duration kGuideDeadline = std::chrono::seconds(1);
 
 class LeaderGuide {
  public:
-  /// Where a leader is, as its followers reach it, or an agent that knows who may lead; none =
-  /// nobody that answered knows of the job.
-  using Done = std::function<void(std::optional<rendezvous::Candidate> leader)>;
+  /// What the answers come to. Both none: nobody that answered knows of the job.
+  struct Heard {
+    std::optional<rendezvous::Candidate> leader = {};  ///< where one is, as its followers reach it
+    /// An agent that knows a round and has no leader now: that one may be out of our reach, and
+    /// run.
+    std::optional<rendezvous::Candidate> remembering = {};
+  };
+  using Done = std::function<void(const Heard& heard)>;
 
   /// Asks about this job. What `doors` names is borrowed.
   LeaderGuide(AgentQuery::Doors doors, std::string run_id)
@@ -35,16 +40,16 @@ class LeaderGuide {
   LeaderGuide(const LeaderGuide&) = delete;
   LeaderGuide& operator=(const LeaderGuide&) = delete;
 
-  /// Asks those of `listed` that are not among `joined` until one of them leads, follows a leader
-  /// that has not joined, or knows a round of the job. `done` is called once, from the loop, within
-  /// kGuideDeadline. A further call cancels.
+  /// Asks those of `listed` that are not among `joined` until one of them leads, or follows a
+  /// leader that has not joined. `done` is called once, from the loop, within kGuideDeadline. A
+  /// further call cancels.
   void ask(const std::vector<rendezvous::Candidate>& listed,
            std::vector<rendezvous::RosterEntry> joined, Done done);
 
  private:
   void ask_next();
   void answered(const rendezvous::Candidate& agent, const Result<AgentQuery::Answer>& answer);
-  void finish(std::optional<rendezvous::Candidate> leader);
+  void finish();
 
   const AgentQuery::Doors doors_;
   const std::string run_id_;
@@ -52,6 +57,7 @@ class LeaderGuide {
   std::vector<rendezvous::RosterEntry> joined_;
   std::vector<std::unique_ptr<AgentQuery>> queries_;  // until the end: one calls from within
   size_t open_ = 0;                                   // of queries_
+  Heard heard_;
   Done done_;
   Timer deadline_;
   Timer end_;

@@ -46,11 +46,12 @@ class LeaderGuideTest : public ::testing::Test {
       EXPECT_TRUE(loop_->run_until_idle());
     }
   }
-  // "" = nobody knows of the job; "-" = the guide asks yet.
+  // "" = nobody knows of the job, "former ..." = an agent does; "-" = the guide asks yet.
   std::string ask(std::vector<rendezvous::RosterEntry> joined = {}) {
     std::string found = "-";
-    guide_.ask(listed_, std::move(joined), [&found](const std::optional<Candidate>& leader) {
-      found = leader ? leader->to_string() : "";
+    guide_.ask(listed_, std::move(joined), [&found](const LeaderGuide::Heard& heard) {
+      found = heard.leader ? heard.leader->to_string() : "";
+      if (heard.remembering) found += "former " + heard.remembering->to_string();
     });
     EXPECT_TRUE(loop_->run_until_idle());
     answer_all();
@@ -80,7 +81,7 @@ TEST_F(LeaderGuideTest, AnAgentThatFollowsNamesItsLeader) {
 TEST_F(LeaderGuideTest, AnAgentThatKnowsARoundIsNamedThoughItHasNoLeader) {
   add_agent("10.0.0.1", R"({"round": 0})");
   add_agent("10.0.0.2", R"({"round": 3})");
-  EXPECT_EQ(ask(), "10.0.0.2:29400");
+  EXPECT_EQ(ask(), "former 10.0.0.2:29400");
 }
 
 TEST_F(LeaderGuideTest, AgentsThatKnowOfNoJobAreNoReasonToWait) {

@@ -54,9 +54,15 @@ std::optional<Contract> with_master(const PodFacts& pod, std::string controller,
 std::optional<Contract> pytorch_with_master(const PodFacts& pod, const NodeRange& nodes) {
   auto contract = with_master(pod, "PyTorchJob", text_of(pod, kMasterAddr));
   if (!contract) return contract;
-  say_rank(*contract, *number_of(pod, kRank), nodes.max, kRank);
+  // An elastic policy may have more pods than nodes that count; the rank orders them only.
+  const bool is_elastic = pod.environment.has(kEndpoint);
+  if (is_elastic) {
+    say(*contract, flag::kNodeRank, text_of(pod, kRank), kRank);
+  } else {
+    say_rank(*contract, *number_of(pod, kRank), nodes.max, kRank);
+  }
   const int workers = *number_of(pod, kWorldSize);
-  const bool is_fixed = nodes.min == nodes.max && !pod.environment.has(kEndpoint);
+  const bool is_fixed = nodes.min == nodes.max && !is_elastic;
   if (is_fixed && workers % nodes.max != 0)
     contradict(*contract, flag::kNnodes,
                std::string(kNodes) + " is " + std::to_string(nodes.max) + ", and " +

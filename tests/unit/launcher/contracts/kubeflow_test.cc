@@ -138,6 +138,15 @@ TEST_F(Kubeflow, AnElasticPytorchJobWithAMasterMeetsWhereItsPolicySays) {
   EXPECT_TRUE(read->options.warnings.empty()) << read->options.warnings.front();
 }
 
+TEST_F(Kubeflow, AnElasticPytorchJobMayHaveMorePodsThanNodes) {
+  set(kWithMaster);
+  set({{"PET_RDZV_ENDPOINT", "pj-worker-0:23456"}, {"PET_NNODES", "1:3"}});
+  set({{"RANK", "3"}, {"PET_NODE_RANK", "3"}, {"WORLD_SIZE", "4"}});
+  const auto read = command_line("pj-worker-2");
+  ASSERT_TRUE(read) << read.error().text;
+  EXPECT_EQ(read->options.node_rank, 3);
+}
+
 TEST_F(Kubeflow, APortThatIsAServicesIsNotTheJobs) {
   set(kWithMaster);
   set({{"MASTER_PORT", "tcp://10.96.7.7:80"}, {"PET_MASTER_PORT", "tcp://10.96.7.8:80"}});

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "launcher/command_line/command_line.h"
+#include "launcher/contracts/read_contract.h"
 #include "tests/support/fake_files.h"
 
 namespace muster::launcher {
@@ -86,6 +87,21 @@ TEST(IndexedJob, WhoSaysWhereItMeetsIsStillAskedForItsSizeAndToldItsRank) {
       {}, {"torchrun", "--nnodes=2", "--master-addr=my-train-2-0.net", "--master-port=29500"});
   ASSERT_TRUE(inner) << inner.error().text;
   EXPECT_EQ(inner->options.node_rank, 1);
+}
+
+TEST(IndexedJob, LabelsThatAreNoJobSetsAreOfNoJobSet) {
+  Environment environment;
+  for (const auto& [name, value] : kSecondPod) environment.set(name, value);
+  testing::FakeFiles files;
+  files.add_file("/etc/hosts", "10.0.0.2\tset-jobs-2-1.set.ns.svc\tset-jobs-2-1\n");
+  const PodFacts pod{environment, files, "set-jobs-2-1"};
+  const auto name = [&pod] { return (*read_contract(pod))->name; };
+  EXPECT_EQ(name(), "jobset");
+  files.add_file("/etc/podinfo/labels", "batch.kubernetes.io/job-name=\"set-jobs-2\"\n");
+  EXPECT_EQ(name(), "indexed-job");
+  EXPECT_FALSE(read_contract(pod, "jobset"));
+  files.add_file("/etc/podinfo/labels", "jobset.sigs.k8s.io/jobset-name=\"set\"\n");
+  EXPECT_EQ(name(), "jobset");
 }
 
 TEST(IndexedJob, AVariableSaysTheSizeToo) {

@@ -244,6 +244,23 @@ TEST_F(Kubeflow, APodThatItsConfigDoesNotListHasNoRank) {
   }
 }
 
+TEST_F(Kubeflow, AConfigOfOneHostThatIsAnothersIsRefused) {
+  const std::string config =
+      R"({"cluster":{"worker":["tf-worker-0.ns.svc:2222"]},"task":{"type":"worker","index":1},)"
+      R"("environment":"cloud"})";
+  environment_.set("TF_CONFIG", config);
+  EXPECT_EQ(command_line("tf-worker-1").error().text,
+            "TFJob: TF_CONFIG does not list its own task, worker 1; give --node-rank");
+}
+
+TEST_F(Kubeflow, VolcanosSparseConfigDoesNotListTheWorkers) {
+  set({{"VC_TASK_INDEX", "1"},
+       {"TF_CONFIG",
+        R"({"cluster":{"worker":{"1":"tf-worker-1.tf:2222"}},"task":{"type":"worker","index":1}})"}});
+  EXPECT_EQ(command_line("tf-worker-1").error().text,
+            "Volcano: TF_CONFIG of a sparse cluster does not list the workers; give --nnodes");
+}
+
 TEST_F(Kubeflow, AnotherConfigOfTensorflowIsNotTheOperators) {
   const std::string own = R"({"type":"worker","index":1})";
   for (const std::string& config :

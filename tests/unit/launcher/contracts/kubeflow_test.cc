@@ -113,7 +113,7 @@ TEST_F(Kubeflow, TrainersXgboostCountsTheGpusThatThePodWasGiven) {
   environment_.set("NVIDIA_VISIBLE_DEVICES", "GPU-1,GPU-2,GPU-3,GPU-4");
   EXPECT_NE(said("x-node-0-1")
                 .find("--nnodes is missing: DMLC_NUM_WORKER 6 counts the GPUs of all nodes, and "
-                      "this one has 4"),
+                      "node 1 has 4"),
             std::string::npos);
 }
 

@@ -57,6 +57,10 @@ struct Contract {
 /// The nodes that may lead when all are alike, as with --hosts.
 inline constexpr size_t kMayLead = 3;
 
+/// What to write in a pod of a job whose programs find each other.
+inline constexpr const char* kGiveNoContract =
+    "--contract none, and the program of this pod runs alone";
+
 /// `controller` + ": " + `what`, for sources.
 [[nodiscard]] std::string contract_source(const Contract& contract, std::string_view what);
 /// Adds a value. `what`: the variable, file or name that it was read from.

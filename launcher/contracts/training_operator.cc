@@ -155,7 +155,8 @@ std::optional<Contract> read_paddle_job(const PodFacts& pod) {
   for (const char* name : {"PADDLE_SERVER_NUM", "PADDLE_TRAINER_NUM"}) {
     if (!pod.environment.has(name)) continue;
     lack(contract, flag::kFramework,
-         std::string(name) + " is for a job of parameter servers, whose programs find each other");
+         std::string(name) + " is for a job of parameter servers, whose programs find each other",
+         kGiveNoContract);
     return contract;
   }
   say(contract, flag::kFramework, "paddle", kMaster);

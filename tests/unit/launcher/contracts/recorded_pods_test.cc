@@ -158,6 +158,11 @@ TEST(RecordedPods, WhatTheyAreNotToldIsOneLineThatSaysWhatToWrite) {
        "SageMaker: /opt/ml/input/config/resourceconfig.json does not list its own host 'algo-9'; "
        "give --node-rank"},
       {"sagemaker/unlisted/algo-9", {"--node-rank=1"}, ""},
+      {"training-operator/paddle-servers/paddle-servers-worker-0",
+       {},
+       "PaddleJob: PADDLE_TRAINER_NUM is for a job of parameter servers, whose programs find each "
+       "other; give --contract none, and the program of this pod runs alone"},
+      {"training-operator/paddle-servers/paddle-servers-worker-0", {"--contract=none"}, ""},
   };
   for (const Case& each : cases)
     EXPECT_EQ(refusal(each.pod, each.words), each.line) << each.pod << " " << join(each.words, " ");

@@ -27,7 +27,7 @@ class Kubeflow : public ::testing::Test {
     std::vector<std::string> words;
     for (const auto& [flag, text, source] : contract->values)
       words.push_back(long_name(row_of(flag)) + " " + text);
-    for (const auto& [flag, problem, always, give] : contract->gaps)
+    for (const auto& [flag, problem, always, give, rank] : contract->gaps)
       words.push_back(long_name(row_of(flag)) + " is missing: " + problem);
     return contract->controller + ": " + join(words, "; ");
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "launcher/options/option_values.h"
 #include "rendezvous/wire/job_secret.h"
 
 namespace muster::launcher {
@@ -19,11 +20,38 @@ std::string text_of(const RawFlags& raw, Flag flag) {
   return given != nullptr ? given->text : "";
 }
 
+// A flag, or a variable that no controller sets.
+bool is_users(const GivenValue* given) {
+  return given != nullptr &&
+         (given->kind == SourceKind::kCommandLine ||
+          (given->kind == SourceKind::kEnvironment && given->source.starts_with("MUSTER_")));
+}
+
+int spares_of(const RawFlags& raw) {
+  const auto spares = parse_count(text_of(raw, flag::kSpares));
+  return spares ? *spares : 0;  // what is no number is refused later
+}
+
 bool is_alone(const RawFlags& raw, const Contract& contract) {
   if (!said(contract, flag::kMpiRole).empty()) return false;
   const std::string given = text_of(raw, flag::kNnodes);
   const std::string nodes = given.empty() ? said(contract, flag::kNnodes) : given;
-  return raw.is_on(flag::kStandalone) || nodes == "1" || nodes == "1:1";
+  const bool is_one = (nodes == "1" || nodes == "1:1") && spares_of(raw) == 0;
+  return raw.is_on(flag::kStandalone) || is_one;
+}
+
+// The nodes, as the user or else the controller counts them, and their spares have this rank.
+bool have_rank(const RawFlags& raw, const Contract& contract, int rank) {
+  const GivenValue* const given = raw.find(flag::kNnodes);
+  const auto nodes =
+      parse_node_range(is_users(given) ? given->text : said(contract, flag::kNnodes));
+  return nodes && rank < int64_t{nodes->max} + spares_of(raw);
+}
+
+bool is_answered(const RawFlags& raw, const Contract& contract, const ContractGap& gap) {
+  if (gap.rank >= 0 && have_rank(raw, contract, gap.rank)) return true;
+  const GivenValue* const given = raw.find(gap.flag);
+  return gap.always ? is_users(given) : given != nullptr;
 }
 
 // The user says where nodes meet, in words that the contract's would contradict.
@@ -60,12 +88,9 @@ Result<RawFlags> apply_contract(RawFlags raw, const Contract& contract) {
     return meets(flag) && (alone || elsewhere || (has_master && flag == flag::kRdzvEndpoint));
   };
   for (const ContractGap& gap : contract.gaps) {
-    const bool asked = raw.is_on(flag::kStandalone) || raw.find(flag::kNnodes) != nullptr;
+    const bool asked = raw.is_on(flag::kStandalone) || is_users(raw.find(flag::kNnodes));
     const bool insists = gap.always && !asked;
-    const GivenValue* const given = raw.find(gap.flag);
-    const bool is_answer =
-        given != nullptr && !(gap.always && given->kind == SourceKind::kEnvironment);
-    if (is_answer || (is_left_out(gap.flag) && !insists)) continue;
+    if (is_answered(raw, contract, gap) || (is_left_out(gap.flag) && !insists)) continue;
     if (alone && gap.flag == flag::kNnodes) continue;
     const std::string give = gap.give.empty() ? long_name(row_of(gap.flag)) : gap.give;
     return Error{Code::kConfig, 0, contract_source(contract, gap.problem) + "; give " + give};

@@ -24,11 +24,13 @@ void contradict(Contract& contract, Flag flag, std::string problem) {
 }
 
 void say_rank(Contract& contract, int rank, int nodes, std::string_view what) {
-  if (rank < nodes) return say(contract, flag::kNodeRank, std::to_string(rank), what);
+  say(contract, flag::kNodeRank, std::to_string(rank), what);
+  if (rank < nodes) return;
   contradict(contract, flag::kNodeRank,
              std::string(what) + " is " + std::to_string(rank) + ", and there " +
                  (nodes == 1 ? "is " : "are ") +
                  counted(static_cast<size_t>(nodes), "node", "nodes"));
+  contract.gaps.back().rank = rank;
 }
 
 std::string endpoint_of(const std::string& host, int port) {

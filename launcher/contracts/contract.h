@@ -24,10 +24,13 @@ struct ContractValue {
 struct ContractGap {
   Flag flag;
   std::string problem;
-  /// What it says contradicts itself: it must be given on the command line, not by a variable, and
-  /// also where the controller says that there is one node.
+  /// What it says contradicts itself: it must be given by a flag or a MUSTER_ variable, also
+  /// where the controller says that there is one node.
   bool always = false;
   std::string give = {};  ///< what to write, where it is more than the flag
+  /// Of a rank that is said, and not below the nodes: more nodes or spares fill it. -1: nothing
+  /// else.
+  int rank = -1;
 };
 
 struct Contract {
@@ -54,6 +57,10 @@ struct Contract {
   bool holds = false;  ///< this pod waits for its end: others start here what shall run
 };
 
+/// What to write in a pod of a job whose programs find each other.
+inline constexpr const char* kGiveNoContract =
+    "--contract none, and the program of this pod runs alone";
+
 /// The nodes that may lead when all are alike, as with --hosts.
 inline constexpr size_t kMayLead = 3;
 
@@ -65,7 +72,7 @@ void say(Contract& contract, Flag flag, std::string text, std::string_view what)
 void lack(Contract& contract, Flag flag, std::string problem, std::string give = {});
 /// Adds a gap because what the controller says contradicts itself.
 void contradict(Contract& contract, Flag flag, std::string problem);
-/// Adds the rank of this node, one of `nodes`, or a gap: it is not below their number.
+/// Adds the rank of this node, one of `nodes`, and a gap if it is not below their number.
 void say_rank(Contract& contract, int rank, int nodes, std::string_view what);
 /// "HOST:PORT"; `port` 0: "HOST", which means the usual one.
 [[nodiscard]] std::string endpoint_of(const std::string& host, int port);

@@ -25,7 +25,7 @@ std::optional<Contract> read_dlrover(const PodFacts& pod) {
     lack(contract, flag::kNnodes,
          "without WORLD_SIZE this is no job of AllreduceStrategy, and DLRover itself brings its "
          "pods together",
-         "--contract none, and the program of this pod runs alone");
+         kGiveNoContract);
     return contract;
   }
   const auto nodes = node_count_of(pod, kNodes);

@@ -54,12 +54,19 @@ std::optional<Place> place_by_name(const PodFacts& pod, int index) {
   return place;
 }
 
+// Its labels or annotations are there, and none of them is a JobSet's.
+bool is_of_another(const Labels& labels) {
+  const auto first = labels.lower_bound(kPrefix);
+  return !labels.empty() && (first == labels.end() || !first->first.starts_with(kPrefix));
+}
+
 std::optional<Place> find_place(const PodFacts& pod, const Labels& labels, int index) {
   auto named = place_by_name(pod, index);
   const std::string set = label_of(labels, "jobset-name");
   const std::string replicated = label_of(labels, "replicatedjob-name");
   const auto job = number_in(labels, "job-index");
   if (set.empty() || replicated.empty() || !job) {
+    if (is_of_another(labels)) return std::nullopt;
     if (named && !named->group.starts_with(named->set + "-")) {
       if (pod.wanted == kAutoContract) return std::nullopt;
       named->set = named->group;  // with a subdomain of its own, where the set's name ends is open

@@ -56,8 +56,13 @@ std::vector<std::string> hosts_of(const json& cluster, const char* type) {
   return hosts;
 }
 
-// Workers that come and go are told of the servers and of themselves alone. TensorFlow knows the
-// form too: the pod's name says whose it is.
+// Workers that come and go are told of the servers and of themselves alone.
+bool is_sparse(const json& cluster) {
+  const auto workers = cluster.find("worker");
+  return workers != cluster.end() && workers->is_object();
+}
+
+// TensorFlow knows the form too: the pod's name says whose it is.
 std::optional<Contract> dynamic(Contract contract, const std::string& own_type,
                                 const PodFacts& pod) {
   const auto own = replica_name(own_pod_name(pod), own_type);
@@ -94,9 +99,9 @@ Contract read_cluster(Contract contract, const json& cluster, const Task& own) {
   if (rank >= 0) {
     say(contract, flag::kNodeRank, std::to_string(rank), kConfig);
   } else {
-    lack(contract, flag::kNodeRank,
-         std::string(kConfig) + " does not list its own task, " + quote_if_needed(own.type) + " " +
-             std::to_string(own.index));
+    contradict(contract, flag::kNodeRank,
+               std::string(kConfig) + " does not list its own task, " + quote_if_needed(own.type) +
+                   " " + std::to_string(own.index));
   }
   return contract;
 }
@@ -111,6 +116,11 @@ std::optional<Contract> read_volcano_tensorflow(const PodFacts& pod) {
   if (!is_volcanos || cluster == config->end() || !cluster->is_object()) return std::nullopt;
   Contract contract;
   contract.controller = "Volcano";
+  if (is_sparse(*cluster)) {
+    lack(contract, flag::kNnodes,
+         std::string(kConfig) + " of a sparse cluster does not list the workers");
+    return contract;
+  }
   contract = read_cluster(std::move(contract), *cluster, own_task(*config));
   return contract.hosts.empty() ? std::nullopt : std::optional(std::move(contract));
 }
@@ -123,9 +133,7 @@ std::optional<Contract> read_tf_job(const PodFacts& pod) {
   const Task own = own_task(*config);
   Contract contract;
   contract.controller = "TFJob";
-  const auto workers = cluster->find("worker");
-  if (workers != cluster->end() && workers->is_object())
-    return dynamic(std::move(contract), own.type, pod);
+  if (is_sparse(*cluster)) return dynamic(std::move(contract), own.type, pod);
   const auto environment = config->find("environment");
   if (environment == config->end() || *environment != "cloud") return std::nullopt;
   contract = read_cluster(std::move(contract), *cluster, own);

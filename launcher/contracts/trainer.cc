@@ -79,19 +79,24 @@ std::optional<Contract> read_nodes(const PodFacts& pod, const Runtime& runtime,
   if (!runtime.framework.empty())
     say(contract, flag::kFramework, std::string(runtime.framework), runtime.address);
   const int size = *node_count_of(pod, runtime.size);
-  if (!workers_per_node || size % *workers_per_node != 0) {
+  const int rank = *number_of(pod, runtime.rank);
+  // A rank beyond the nodes of several workers: not all have as many as this one.
+  const bool is_told = workers_per_node && size % *workers_per_node == 0 &&
+                       (*workers_per_node == 1 || rank < size / *workers_per_node);
+  if (!is_told) {
     lack(contract, flag::kNnodes,
          std::string(runtime.size) + " " + std::to_string(size) +
              " counts the GPUs of all nodes, " +
-             (workers_per_node ? "and this one has " + std::to_string(*workers_per_node)
-                               : "and " + std::string(kGrantedGpus) +
-                                     "=all does not say how many are this one's"));
-    say(contract, flag::kNodeRank, text_of(pod, runtime.rank), runtime.rank);
+             (workers_per_node
+                  ? "and node " + std::to_string(rank) + " has " + std::to_string(*workers_per_node)
+                  : "and " + std::string(kGrantedGpus) +
+                        "=all does not say how many are this one's"));
+    say(contract, flag::kNodeRank, std::to_string(rank), runtime.rank);
     say(contract, flag::kRdzvEndpoint, endpoint_of(first->host, first->port), runtime.address);
     return contract;
   }
   const int nodes = size / *workers_per_node;
-  say_rank(contract, *number_of(pod, runtime.rank), nodes, runtime.rank);
+  say_rank(contract, rank, nodes, runtime.rank);
   std::vector<std::string> hosts;
   for (int node = 0; node < nodes; ++node)
     hosts.push_back(sibling_of(first->host, contract.job + "-node-0-" + std::to_string(node)));

@@ -14,6 +14,7 @@ namespace {
 constexpr std::string_view kMasterAddr = "MASTER_ADDR";
 constexpr std::string_view kMasterPort = "MASTER_PORT";
 constexpr std::string_view kRank = "RANK";
+constexpr std::string_view kNodeRank = "PET_NODE_RANK";
 constexpr std::string_view kWorldSize = "WORLD_SIZE";
 constexpr std::string_view kNodes = "PET_NNODES";
 constexpr std::string_view kEndpoint = "PET_RDZV_ENDPOINT";
@@ -54,10 +55,21 @@ std::optional<Contract> with_master(const PodFacts& pod, std::string controller,
 std::optional<Contract> pytorch_with_master(const PodFacts& pod, const NodeRange& nodes) {
   auto contract = with_master(pod, "PyTorchJob", text_of(pod, kMasterAddr));
   if (!contract) return contract;
-  say_rank(*contract, *number_of(pod, kRank), nodes.max, kRank);
+  // An elastic policy may have more pods than nodes that count; the rank orders them only.
+  const bool is_elastic = pod.environment.has(kEndpoint);
+  if (is_elastic) {
+    say(*contract, flag::kNodeRank, text_of(pod, kRank), kRank);
+  } else {
+    say_rank(*contract, *number_of(pod, kRank), nodes.max, kRank);
+  }
+  // The operator sets both to the same.
+  if (const auto same = number_of(pod, kNodeRank); same && *same != *number_of(pod, kRank))
+    contradict(*contract, flag::kNodeRank,
+               std::string(kRank) + " is " + text_of(pod, kRank) + ", and " +
+                   std::string(kNodeRank) + " " + text_of(pod, kNodeRank));
   const int workers = *number_of(pod, kWorldSize);
-  const bool is_fixed = nodes.min == nodes.max && !pod.environment.has(kEndpoint);
-  if (is_fixed && workers % nodes.max != 0)
+  const bool is_fixed = nodes.min == nodes.max && !is_elastic;
+  if (is_fixed && (workers == 0 || workers % nodes.max != 0))
     contradict(*contract, flag::kNnodes,
                std::string(kNodes) + " is " + std::to_string(nodes.max) + ", and " +
                    std::string(kWorldSize) + " " + std::to_string(workers) +
@@ -68,7 +80,7 @@ std::optional<Contract> pytorch_with_master(const PodFacts& pod, const NodeRange
 std::optional<Contract> pytorch_elastic(const PodFacts& pod) {
   const std::string endpoint = text_of(pod, kEndpoint);
   const auto first = replica_name(split_host_port(endpoint).host, kWorker);
-  if (!first || first->number != 0 || pod.environment.has("PET_NODE_RANK")) return std::nullopt;
+  if (!first || first->number != 0 || pod.environment.has(kNodeRank)) return std::nullopt;
   Contract contract;
   contract.controller = "PyTorchJob";
   contract.job = first->stem;
@@ -149,7 +161,8 @@ std::optional<Contract> read_paddle_job(const PodFacts& pod) {
   for (const char* name : {"PADDLE_SERVER_NUM", "PADDLE_TRAINER_NUM"}) {
     if (!pod.environment.has(name)) continue;
     lack(contract, flag::kFramework,
-         std::string(name) + " is for a job of parameter servers, whose programs find each other");
+         std::string(name) + " is for a job of parameter servers, whose programs find each other",
+         kGiveNoContract);
     return contract;
   }
   say(contract, flag::kFramework, "paddle", kMaster);

@@ -56,7 +56,7 @@ Names said(const Pod& pod) {
   Names said = {std::string(contract->controller)};
   for (const auto& [flag, text, source] : contract->values)
     said.push_back(long_name(row_of(flag)) + " " + text + " (" + source + ")");
-  for (const auto& [flag, problem, always, give] : contract->gaps)
+  for (const auto& [flag, problem, always, give, rank] : contract->gaps)
     said.push_back(long_name(row_of(flag)) + " is missing: " + problem);
   if (!contract->secret_file.empty()) said.push_back("secret " + contract->secret_file);
   return said;

@@ -27,7 +27,7 @@ class Kubeflow : public ::testing::Test {
     std::vector<std::string> words;
     for (const auto& [flag, text, source] : contract->values)
       words.push_back(long_name(row_of(flag)) + " " + text);
-    for (const auto& [flag, problem, always, give] : contract->gaps)
+    for (const auto& [flag, problem, always, give, rank] : contract->gaps)
       words.push_back(long_name(row_of(flag)) + " is missing: " + problem);
     return contract->controller + ": " + join(words, "; ");
   }
@@ -113,7 +113,7 @@ TEST_F(Kubeflow, TrainersXgboostCountsTheGpusThatThePodWasGiven) {
   environment_.set("NVIDIA_VISIBLE_DEVICES", "GPU-1,GPU-2,GPU-3,GPU-4");
   EXPECT_NE(said("x-node-0-1")
                 .find("--nnodes is missing: DMLC_NUM_WORKER 6 counts the GPUs of all nodes, and "
-                      "this one has 4"),
+                      "node 1 has 4"),
             std::string::npos);
 }
 
@@ -136,6 +136,15 @@ TEST_F(Kubeflow, AnElasticPytorchJobWithAMasterMeetsWhereItsPolicySays) {
   ASSERT_TRUE(read) << read.error().text;
   EXPECT_EQ(read->options.rdzv_endpoint, "pj-worker-0:23456");
   EXPECT_TRUE(read->options.warnings.empty()) << read->options.warnings.front();
+}
+
+TEST_F(Kubeflow, AnElasticPytorchJobMayHaveMorePodsThanNodes) {
+  set(kWithMaster);
+  set({{"PET_RDZV_ENDPOINT", "pj-worker-0:23456"}, {"PET_NNODES", "1:3"}});
+  set({{"RANK", "3"}, {"PET_NODE_RANK", "3"}, {"WORLD_SIZE", "4"}});
+  const auto read = command_line("pj-worker-2");
+  ASSERT_TRUE(read) << read.error().text;
+  EXPECT_EQ(read->options.node_rank, 3);
 }
 
 TEST_F(Kubeflow, APortThatIsAServicesIsNotTheJobs) {
@@ -233,6 +242,23 @@ TEST_F(Kubeflow, APodThatItsConfigDoesNotListHasNoRank) {
               std::string::npos)
         << task;
   }
+}
+
+TEST_F(Kubeflow, AConfigOfOneHostThatIsAnothersIsRefused) {
+  const std::string config =
+      R"({"cluster":{"worker":["tf-worker-0.ns.svc:2222"]},"task":{"type":"worker","index":1},)"
+      R"("environment":"cloud"})";
+  environment_.set("TF_CONFIG", config);
+  EXPECT_EQ(command_line("tf-worker-1").error().text,
+            "TFJob: TF_CONFIG does not list its own task, worker 1; give --node-rank");
+}
+
+TEST_F(Kubeflow, VolcanosSparseConfigDoesNotListTheWorkers) {
+  set({{"VC_TASK_INDEX", "1"},
+       {"TF_CONFIG",
+        R"({"cluster":{"worker":{"1":"tf-worker-1.tf:2222"}},"task":{"type":"worker","index":1}})"}});
+  EXPECT_EQ(command_line("tf-worker-1").error().text,
+            "Volcano: TF_CONFIG of a sparse cluster does not list the workers; give --nnodes");
 }
 
 TEST_F(Kubeflow, AnotherConfigOfTensorflowIsNotTheOperators) {

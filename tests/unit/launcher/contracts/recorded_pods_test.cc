@@ -32,7 +32,7 @@ std::string text_of_contract(const Contract& contract) {
   if (!contract.job.empty()) text += "job " + contract.job + "\n";
   for (const auto& [flag, value, source] : contract.values)
     text += long_name(row_of(flag)) + "  " + value + "  " + source + "\n";
-  for (const auto& [flag, problem, always, give] : contract.gaps)
+  for (const auto& [flag, problem, always, give, rank] : contract.gaps)
     text += long_name(row_of(flag)) + " is missing: " + problem +
             (give.empty() ? "" : "; give " + give) + "\n";
   for (const Flag flag : contract.absorbed) text += "absorbed " + long_name(row_of(flag)) + "\n";
@@ -158,6 +158,11 @@ TEST(RecordedPods, WhatTheyAreNotToldIsOneLineThatSaysWhatToWrite) {
        "SageMaker: /opt/ml/input/config/resourceconfig.json does not list its own host 'algo-9'; "
        "give --node-rank"},
       {"sagemaker/unlisted/algo-9", {"--node-rank=1"}, ""},
+      {"training-operator/paddle-servers/paddle-servers-worker-0",
+       {},
+       "PaddleJob: PADDLE_TRAINER_NUM is for a job of parameter servers, whose programs find each "
+       "other; give --contract none, and the program of this pod runs alone"},
+      {"training-operator/paddle-servers/paddle-servers-worker-0", {"--contract=none"}, ""},
   };
   for (const Case& each : cases)
     EXPECT_EQ(refusal(each.pod, each.words), each.line) << each.pod << " " << join(each.words, " ");
@@ -183,6 +188,16 @@ TEST(RecordedPods, WhatContradictsItselfIsOneLineWithBothValues) {
        "PyTorchJob: PET_NNODES is 5, and WORLD_SIZE 2 does not divide by it; give --nnodes"},
       {"training-operator/paddle/paddle-simple-gpu-worker-1", "PADDLE_NNODES", "1",
        "PaddleJob: own name is 1, and there is 1 node; give --node-rank"},
+      {"training-operator/pytorch-master/pytorch-simple-worker-0", "WORLD_SIZE", "0",
+       "PyTorchJob: PET_NNODES is 2, and WORLD_SIZE 0 does not divide by it; give --nnodes"},
+      {"training-operator/pytorch-master/pytorch-simple-worker-0", "PET_NODE_RANK", "0",
+       "PyTorchJob: RANK is 1, and PET_NODE_RANK 0; give --node-rank"},
+      {"lws/group/worker-1", "LWS_WORKER_INDEX", "x",
+       "LWS: LWS_WORKER_INDEX is no number; give --node-rank"},
+      {"trainer/xgboost-gpus/xgb-node-0-0", "DMLC_TASK_ID", "2",
+       "Trainer: DMLC_NUM_WORKER 4 counts the GPUs of all nodes, and node 2 has 2; give --nnodes"},
+      {"sagemaker/toolkit-without-file/algo-2", "SM_CURRENT_HOST", "",
+       "SageMaker: SM_CURRENT_HOST is not set; give --node-rank"},
       {"slurm/step/gpu10", "SLURM_STEP_NODELIST", "gpu[01-03]",
        "Slurm: SLURM_STEP_NODELIST does not list SLURMD_NODENAME 'gpu10'; give --node-rank"},
       {"slurm/step/gpu10", "SLURM_NODEID", "4",
@@ -190,6 +205,58 @@ TEST(RecordedPods, WhatContradictsItselfIsOneLineWithBothValues) {
   };
   for (const Case& each : cases)
     EXPECT_EQ(refusal(each.pod, {}, {{each.name, each.value}}), each.line) << each.name;
+}
+
+TEST(RecordedPods, OneNodeOfTheControllersIsNoAnswerToARankThatContradictsIt) {
+  const std::pair<std::string, std::string> one = {"PET_NNODES", "1"};
+  EXPECT_EQ(refusal("trainer/torch/multi-node-example-node-0-1", {}, {one}),
+            "Trainer: PET_NODE_RANK is 1, and there is 1 node; give --node-rank");
+  EXPECT_EQ(refusal("training-operator/pytorch-master/pytorch-simple-worker-0", {},
+                    {one, {"WORLD_SIZE", "1"}}),
+            "PyTorchJob: RANK is 1, and there is 1 node; give --node-rank");
+  EXPECT_EQ(refusal("lws/group/worker-1", {}, {{"LWS_GROUP_SIZE", "1"}}),
+            "LWS: LWS_WORKER_INDEX is 1, and there is 1 node; give --node-rank");
+  EXPECT_EQ(refusal("lws/group/worker-1", {"--nnodes=1"}, {{"LWS_GROUP_SIZE", "1"}}), "");
+}
+
+TEST(RecordedPods, MoreNodesOrSparesOfTheUserHaveTheRankThatContradictedTheController) {
+  struct Case {
+    const char* pod;
+    const char* name;
+  };
+  const Case cases[] = {{"lws/group/worker-1", "LWS_WORKER_INDEX"},
+                        {"training-operator/pytorch-kubedl/mnist-worker-0", "RANK"},
+                        {"trainer/torch/multi-node-example-node-0-1", "PET_NODE_RANK"},
+                        {"slurm/step/gpu10", "SLURM_NODEID"}};
+  for (const auto& [pod, name] : cases) {
+    const std::string what = std::string(pod) + " " + name;
+    EXPECT_EQ(refusal(pod, {"--nnodes=4"}, {{name, "3"}}), "") << what;
+    EXPECT_EQ(refusal(pod, {"--spares=2"}, {{name, "3"}}), "") << what;
+    EXPECT_EQ(refusal(pod, {}, {{name, "3"}, {"MUSTER_NNODES", "4"}}), "") << what;
+    EXPECT_EQ(refusal(pod, {}, {{name, "3"}, {"MUSTER_NODE_RANK", "1"}}), "") << what;
+    EXPECT_NE(refusal(pod, {"--nnodes=3"}, {{name, "3"}}), "") << what;
+  }
+  EXPECT_NE(refusal("lws/group/worker-1", {}, {{"LWS_WORKER_INDEX", "3"}, {"PET_NNODES", "4"}}),
+            "");
+  const auto rank = [](std::vector<std::string> words) {
+    RecordedPod pod(fs::path(MUSTER_TEST_DATA "/pods/lws/group/worker-1"));
+    pod.environment.set("LWS_WORKER_INDEX", "3");
+    const PodFacts facts = pod.facts();
+    words.emplace_back("train.py");
+    return read_command_line({Personality::kMuster, "muster", std::move(words)}, pod.environment,
+                             RandomBytes{}, &facts)
+        ->options.node_rank;
+  };
+  EXPECT_EQ(rank({"--nnodes=4"}), 3);
+  EXPECT_EQ(rank({"--nnodes=1", "--spares=3"}), 3);
+  EXPECT_EQ(rank({"--node-rank=1"}), 1);
+}
+
+TEST(RecordedPods, OneHostOfSagemakerNeedsNoNameOfItsOwn) {
+  const std::pair<std::string, std::string> unnamed = {"SM_CURRENT_HOST", ""};
+  EXPECT_EQ(
+      refusal("sagemaker/toolkit-without-file/algo-2", {}, {unnamed, {"SM_HOSTS", R"(["a"])"}}),
+      "");
 }
 
 TEST(RecordedPods, TorchrunsWordsMeetWhereTheControllerSaysUnlessTheyNameAMaster) {

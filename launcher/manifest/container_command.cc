@@ -45,12 +45,19 @@ Environment environment_of(const Replica& replica) {
   return environment;
 }
 
+std::vector<std::string> container_words(const Replica& replica) {
+  if (replica.has_command || replica.words.empty()) return replica.words;
+  std::vector<std::string> words{"muster", "run", "--"};
+  words.insert(words.end(), replica.words.begin(), replica.words.end());
+  return words;
+}
+
 }  // namespace
 
 Result<RawFlags> read_container_command(const Workload& workload, const Replica& replica,
                                         const std::string& nodes) {
   RawFlags raw;
-  std::vector<std::string> words = replica.words;
+  std::vector<std::string> words = container_words(replica);
   const NamedValue size{"NUM_NODES", nodes};  // as the job begins
   for (std::string& word : words) word = with_values(word, {&size, 1});
   if (words.empty()) return raw;

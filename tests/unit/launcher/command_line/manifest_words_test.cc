@@ -57,6 +57,11 @@ TEST_F(ManifestWords, AContainersMusterIsTakenOver) {
   EXPECT_TRUE(command_line->options.environment.empty());  // it is read, not handed on
 }
 
+TEST_F(ManifestWords, SoIsTheMusterOfAnImageWhoseArgumentsAreGiven) {
+  EXPECT_EQ(said(read(job("args: [x.py, a], env: [{name: MUSTER_MAX_RESTARTS, value: '4'}]"))),
+            "x.py a; 2 nodes, 1 workers, 4 restarts");
+}
+
 TEST_F(ManifestWords, FlagsThenVariablesCountForMoreThanTheContainer) {
   EXPECT_EQ(said(read(job(kMuster), {"--nproc-per-node=1"}, {{"MUSTER_MAX_RESTARTS", "7"}})),
             "x.py a; 2 nodes, 1 workers, 7 restarts");

@@ -50,6 +50,22 @@ TEST(ContainerCommand, ItsVariablesAreFlagsIfItHasALauncher) {
   EXPECT_EQ(said({"python", "x.py"}, variables), "python x.py");
 }
 
+TEST(ContainerCommand, ArgumentsWithoutACommandFollowTheMusterOfTheImage) {
+  const auto given = [](const Words& words) {
+    const Replica replica{.name = "w",
+                          .path = "c[0]",
+                          .words = words,
+                          .has_command = false,
+                          .environment = {{"MUSTER_MAX_RESTARTS", "3"}}};
+    const auto raw = read_container_command({}, replica, "2");
+    const GivenValue* const restarts = raw->find(flag::kMaxRestarts);
+    return raw->program.value_or("none") + " " + (restarts == nullptr ? "" : restarts->text);
+  };
+  EXPECT_EQ(given({"x.py", "a"}), "x.py 3");
+  EXPECT_EQ(given({"torchrun", "x.py"}), "x.py 3");
+  EXPECT_EQ(given({}), "none ");
+}
+
 TEST(ContainerCommand, ADollarIsThePodsProgramsAsInThePod) {
   EXPECT_EQ(said({"sh", "-c", "echo $RANK $MASTER_ADDR"}), "sh -c echo $$RANK $MASTER_ADDR");
   EXPECT_EQ(said({"torchrun", "x.py", "$$A"}), "x.py $$A");

@@ -73,6 +73,12 @@ TEST(ContainerCommand, ADollarIsThePodsProgramsAsInThePod) {
   EXPECT_TRUE(read({"x", "${MASTER_ADDR}"})->manifest.names_address);
 }
 
+TEST(ContainerCommand, ADollarOfAWordThatMusterAddsIsItsOwn) {
+  EXPECT_EQ(said({"deepspeed", "x.py", "$A"}), "x.py --local_rank=${local_rank} $$A");
+  EXPECT_EQ(said({"muster", "run", "--", "deepspeed", "x.py", "$A"}),
+            "x.py --local_rank=${local_rank} $A");
+}
+
 TEST(ContainerCommand, AnMpisLauncherRunsWithItsWords) {
   EXPECT_EQ(
       said({"muster", "run", "mpirun", "--hostfile", "/etc/mpi/hostfile", "-np", "4", "x", "$A"}),

@@ -39,13 +39,20 @@ const Replica& commanding_replica(const RawFlags& raw, const Workload& workload,
   return is_of_mpi(workload) ? workload.replicas.front() : own_replica(raw, workload, contract);
 }
 
-// LOG_LEVEL and LOG_FORMAT are for Muster's own log, too.
+// LOG_LEVEL and LOG_FORMAT are for Muster's own log, too. With another value they are the program's
+// alone.
+void add_log_value(RawFlags& raw, Flag flag, const std::string& text, const std::string& source) {
+  const std::string value = to_lower(text);
+  Options unused;
+  if (row_of(flag).into.fill(unused, value)) add_value(raw, {flag, value, source});
+}
+
 void add_variables(RawFlags& raw, const Replica& replica, const RawFlags& command,
                    const std::string& file) {
   const std::string source = file + replica.path + ".env";
   for (const auto& [name, text] : replica.environment) {
-    if (name == "LOG_LEVEL") add_value(raw, {flag::kLogLevel, to_lower(text), source});
-    if (name == "LOG_FORMAT") add_value(raw, {flag::kLogFormat, to_lower(text), source});
+    if (name == "LOG_LEVEL") add_log_value(raw, flag::kLogLevel, text, source);
+    if (name == "LOG_FORMAT") add_log_value(raw, flag::kLogFormat, text, source);
     if (!is_read_as_flag(command, name)) raw.environment.emplace_back(name, text);
   }
 }

@@ -110,6 +110,20 @@ TEST_F(ManifestWords, WhatIsForAClusterIsLeftOutWithOneRemark) {
   EXPECT_EQ(here->options.environment.size(), 1U);
 }
 
+TEST_F(ManifestWords, AValueOfALogThatMusterDoesNotKnowIsTheProgramsAlone) {
+  for (const char* const value : {"'%(message)s'", "''", "bogus"}) {
+    const std::string text = value;
+    const auto command_line = read(job("command: [x.py], env: [{name: LOG_FORMAT, value: " + text +
+                                       "}, {name: LOG_LEVEL, value: " + text + "}]"));
+    ASSERT_TRUE(command_line) << command_line.error().text;
+    EXPECT_EQ(command_line->options.environment.size(), 2U);
+    EXPECT_EQ(command_line->options.log_format, "text");
+  }
+  EXPECT_EQ(
+      read(job("command: [x.py], env: [{name: LOG_FORMAT, value: JSON}]"))->options.log_format,
+      "json");
+}
+
 TEST_F(ManifestWords, OnlyTheFirstOfPodsThatAreAlikeSaysSo) {
   const std::string manifest = job("command: [muster, run, --report, trainjob, x.py]");
   EXPECT_EQ(read(manifest, {"--node-rank", "0"})->options.warnings.size(), 1U);

@@ -148,6 +148,21 @@ std::optional<std::string> value_of(Flag flag, const Environment& environment) {
   return text && !text->empty() ? std::optional(std::string(*text)) : std::nullopt;
 }
 
+// Of a manifest's job: the user's variable counts as the flag does. Without a manifest all nodes
+// that are started are needed.
+Status note_nodes_variable(LocalOptions& options, RunFlags& flags, const Environment& environment) {
+  const FlagRow& row = row_of(flag::kNnodes);
+  for (const std::string& name : {muster_variable(row), torchrun_variable(row)}) {
+    const std::string value(environment.get(name).value_or(""));
+    if (value.empty()) continue;
+    options.words.insert(options.words.begin(), "--nnodes=" + value);
+    if (Status noted = note(flags, "--nnodes", value); !noted)
+      return Error(noted.error()).with_context(name);
+    break;
+  }
+  return {};
+}
+
 void note_variables(LocalOptions& options, const Environment& environment) {
   const bool is_mpi = value_of(flag::kFramework, environment) == "mpi";
   if (is_mpi || environment.has(muster_variable(row_of(flag::kRsh)))) options.calls_nodes = true;
@@ -274,6 +289,8 @@ Result<LocalOptions> parse(const std::vector<std::string>& words, const Environm
   if (options.file.empty()) {
     options.nnodes = std::to_string(options.nodes);
   } else {
+    if (flags.nodes.max == 0)
+      MUSTER_RETURN_IF_ERROR(note_nodes_variable(options, flags, environment));
     MUSTER_RETURN_IF_ERROR(read_manifest(options, flags));
   }
   if (options.nodes == 0)

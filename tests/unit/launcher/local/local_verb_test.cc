@@ -56,5 +56,24 @@ TEST_F(LocalVerb, TheUsersVariableOfNodesCountsAsTheFlagDoes) {
             std::string::npos);
 }
 
+TEST_F(LocalVerb, AValueThatTheClusterWouldFillInSaysNothing) {
+  EXPECT_EQ(nodes("command: [torchrun, '--nnodes=$(PET_NNODES)', "
+                  "'--nproc_per_node=$(PET_NPROC_PER_NODE)', --no-python, sh]"),
+            nodes("command: [torchrun, --no-python, sh]"));
+}
+
+TEST_F(LocalVerb, AManifestThatCannotBeReadTwiceIsRefused) {
+  EXPECT_NE(said(kShell, {"-f", "/dev/null"}).find("/dev/null: not a regular file"),
+            std::string::npos);
+}
+
+TEST_F(LocalVerb, NodesThatCallEachOtherCannotBeSeparated) {
+  const Words chaos = {"--chaos", "partition:1@1s"};
+  constexpr const char* kRefused = "not with --rsh or --framework mpi";
+  EXPECT_NE(said("command: [muster, run, --rsh, --, sh]", chaos).find(kRefused), std::string::npos);
+  EXPECT_EQ(said("command: [muster, run, --rsh=false, --, sh]", chaos).find(kRefused),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace muster::launcher

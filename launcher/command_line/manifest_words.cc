@@ -69,10 +69,11 @@ void leave_out_secret(RawFlags& raw, std::vector<std::string>& left_out, const F
 
 void enter_folder(RawFlags& raw, const Replica& replica, const std::string& file,
                   const Files& files) {
-  const std::string& folder = replica.working_dir;
-  if (folder.empty()) return;
+  if (replica.working_dir.empty()) return;
+  // A program in it is named from outside, and started inside.
+  const std::string folder = absolute_path(replica.working_dir).value_or(replica.working_dir);
   if (!files.is_directory(folder)) {
-    raw.warnings.push_back(file + replica.path + ".workingDir: " + folder +
+    raw.warnings.push_back(file + replica.path + ".workingDir: " + replica.working_dir +
                            " is not here, so the program runs in the current folder");
     return;
   }
@@ -134,7 +135,8 @@ Result<RawFlags> with_container_program(RawFlags raw, const RawFlags& command,
                                         const std::optional<Contract>& contract) {
   if (!command.program) {
     return Error{Code::kUsage, 0,
-                 commanding_replica(raw, workload, contract).path +
+                 raw.find(flag::kFile)->text + ": " +
+                     commanding_replica(raw, workload, contract).path +
                      ": the container has no command, and its image is not here: say "
                      "the program behind --"};
   }

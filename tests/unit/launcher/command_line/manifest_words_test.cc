@@ -166,9 +166,22 @@ TEST_F(ManifestWords, TheAddressOfRankZeroIsThatOfThisJob) {
   EXPECT_EQ(command_line->options.arguments, Words{"--at=${MASTER_ADDR}:${MASTER_PORT}"});
 }
 
+TEST_F(ManifestWords, AProgramIsInTheFolderOfItsContainer) {
+  files_.add_file("/w/x.py", "");
+  const std::string sub = *absolute_path("sub");
+  files_.add_file(sub + "/x.py", "");
+  const auto whole = read(job("command: [muster, run, x.py], workingDir: /w"));
+  EXPECT_EQ(whole->options.program, "/w/x.py");
+  EXPECT_EQ(whole->options.manifest.working_dir, "/w");
+  const auto relative = read(job("command: [muster, run, x.py], workingDir: sub"));
+  EXPECT_EQ(relative->options.program, sub + "/x.py");
+  EXPECT_EQ(relative->options.manifest.working_dir, sub);
+}
+
 TEST_F(ManifestWords, ACommandThatIsMissingIsNamed) {
   EXPECT_EQ(said(read(job("image: x"))),
-            "spec.template.spec.containers[0]: the container has no command, and its image is not "
+            "/m.yaml: spec.template.spec.containers[0]: the container has no command, and its "
+            "image is not "
             "here: say the program behind --");
   EXPECT_EQ(said(read(job("command: [muster, run, --nosuch, x]"))),
             "/m.yaml: spec.template.spec.containers[0]: in the arguments of muster run: unknown "

@@ -39,13 +39,20 @@ const Replica& commanding_replica(const RawFlags& raw, const Workload& workload,
   return is_of_mpi(workload) ? workload.replicas.front() : own_replica(raw, workload, contract);
 }
 
-// LOG_LEVEL and LOG_FORMAT are for Muster's own log, too.
+// LOG_LEVEL and LOG_FORMAT are for Muster's own log, too. With another value they are the program's
+// alone.
+void add_log_value(RawFlags& raw, Flag flag, const std::string& text, const std::string& source) {
+  const std::string value = to_lower(text);
+  Options unused;
+  if (row_of(flag).into.fill(unused, value)) add_value(raw, {flag, value, source});
+}
+
 void add_variables(RawFlags& raw, const Replica& replica, const RawFlags& command,
                    const std::string& file) {
   const std::string source = file + replica.path + ".env";
   for (const auto& [name, text] : replica.environment) {
-    if (name == "LOG_LEVEL") add_value(raw, {flag::kLogLevel, to_lower(text), source});
-    if (name == "LOG_FORMAT") add_value(raw, {flag::kLogFormat, to_lower(text), source});
+    if (name == "LOG_LEVEL") add_log_value(raw, flag::kLogLevel, text, source);
+    if (name == "LOG_FORMAT") add_log_value(raw, flag::kLogFormat, text, source);
     if (!is_read_as_flag(command, name)) raw.environment.emplace_back(name, text);
   }
 }
@@ -62,10 +69,11 @@ void leave_out_secret(RawFlags& raw, std::vector<std::string>& left_out, const F
 
 void enter_folder(RawFlags& raw, const Replica& replica, const std::string& file,
                   const Files& files) {
-  const std::string& folder = replica.working_dir;
-  if (folder.empty()) return;
+  if (replica.working_dir.empty()) return;
+  // A program in it is named from outside, and started inside.
+  const std::string folder = absolute_path(replica.working_dir).value_or(replica.working_dir);
   if (!files.is_directory(folder)) {
-    raw.warnings.push_back(file + replica.path + ".workingDir: " + folder +
+    raw.warnings.push_back(file + replica.path + ".workingDir: " + replica.working_dir +
                            " is not here, so the program runs in the current folder");
     return;
   }
@@ -127,7 +135,8 @@ Result<RawFlags> with_container_program(RawFlags raw, const RawFlags& command,
                                         const std::optional<Contract>& contract) {
   if (!command.program) {
     return Error{Code::kUsage, 0,
-                 commanding_replica(raw, workload, contract).path +
+                 raw.find(flag::kFile)->text + ": " +
+                     commanding_replica(raw, workload, contract).path +
                      ": the container has no command, and its image is not here: say "
                      "the program behind --"};
   }

@@ -1,6 +1,7 @@
 #include "launcher/local/local_verb.h"
 
 #include <fmt/core.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -148,6 +149,21 @@ std::optional<std::string> value_of(Flag flag, const Environment& environment) {
   return text && !text->empty() ? std::optional(std::string(*text)) : std::nullopt;
 }
 
+// Of a manifest's job: the user's variable counts as the flag does. Without a manifest all nodes
+// that are started are needed.
+Status note_nodes_variable(LocalOptions& options, RunFlags& flags, const Environment& environment) {
+  const FlagRow& row = row_of(flag::kNnodes);
+  for (const std::string& name : {muster_variable(row), torchrun_variable(row)}) {
+    const std::string value(environment.get(name).value_or(""));
+    if (value.empty()) continue;
+    options.words.insert(options.words.begin(), "--nnodes=" + value);
+    if (Status noted = note(flags, "--nnodes", value); !noted)
+      return Error(noted.error()).with_context(name);
+    break;
+  }
+  return {};
+}
+
 void note_variables(LocalOptions& options, const Environment& environment) {
   const bool is_mpi = value_of(flag::kFramework, environment) == "mpi";
   if (is_mpi || environment.has(muster_variable(row_of(flag::kRsh)))) options.calls_nodes = true;
@@ -178,17 +194,21 @@ Result<std::vector<ManifestValue>> said_values(const Workload& workload, int nod
   const auto command = read_container_command(workload, first, std::to_string(nodes));
   if (!command) return Error(command.error());
   std::vector<ManifestValue> values;
-  for (const auto& [flag, value] : command->given)
-    if (value.kind != SourceKind::kContract)
+  for (const auto& [flag, value] : command->given) {
+    const bool is_open = value.text.find("$(") != std::string::npos;  // nobody sets it here
+    if (value.kind != SourceKind::kContract && !is_open)
       values.push_back({flag, value.text, first.path + ": " + value.source});
+  }
   values.insert(values.end(), workload.values.begin(), workload.values.end());
   return values;
 }
 
 // What the manifest says that matters here, where the user does not say it.
 Status read_manifest(LocalOptions& options, RunFlags& flags) {
-  const RealFiles files;
-  const auto text = files.read(options.file);
+  struct stat about {};
+  if (::stat(options.file.c_str(), &about) == 0 && !S_ISREG(about.st_mode))
+    return usage(options.file + ": not a regular file, and each node reads it again");
+  const auto text = RealFiles().read(options.file);
   if (!text) return Error(text.error());
   const auto workload = read_workload(*text);
   if (!workload) return Error(workload.error()).with_context(options.file);
@@ -207,7 +227,9 @@ Status read_manifest(LocalOptions& options, RunFlags& flags) {
   if (!values) return Error(values.error()).with_context(options.file);
   bool is_open = flags.nodes.max == 0;  // the first that says it counts
   for (const ManifestValue& value : *values) {
-    if (value.flag == flag::kFramework && value.text == "mpi") flags.calls_nodes = true;
+    if ((value.flag == flag::kFramework && value.text == "mpi") ||
+        (value.flag == flag::kRsh && value.text != "false"))
+      flags.calls_nodes = true;
     if (value.flag != flag::kNnodes || !std::exchange(is_open, false)) continue;
     MUSTER_RETURN_IF_ERROR(take_range(options, flags, value, is_asked));
   }
@@ -274,6 +296,8 @@ Result<LocalOptions> parse(const std::vector<std::string>& words, const Environm
   if (options.file.empty()) {
     options.nnodes = std::to_string(options.nodes);
   } else {
+    if (flags.nodes.max == 0)
+      MUSTER_RETURN_IF_ERROR(note_nodes_variable(options, flags, environment));
     MUSTER_RETURN_IF_ERROR(read_manifest(options, flags));
   }
   if (options.nodes == 0)

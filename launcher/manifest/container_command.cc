@@ -24,6 +24,10 @@ std::string escaped(std::string_view word) {
   return text;
 }
 
+void escape(std::vector<std::string>& words) {
+  std::ranges::transform(words, words.begin(), escaped);
+}
+
 // An MPI's own launcher runs, and its words are handed on as they are.
 bool starts_mpi(const Workload& workload, const RawFlags& raw) {
   const GivenValue* const framework = raw.find(flag::kFramework);
@@ -45,12 +49,19 @@ Environment environment_of(const Replica& replica) {
   return environment;
 }
 
+std::vector<std::string> container_words(const Replica& replica) {
+  if (replica.has_command || replica.words.empty()) return replica.words;
+  std::vector<std::string> words{"muster", "run", "--"};
+  words.insert(words.end(), replica.words.begin(), replica.words.end());
+  return words;
+}
+
 }  // namespace
 
 Result<RawFlags> read_container_command(const Workload& workload, const Replica& replica,
                                         const std::string& nodes) {
   RawFlags raw;
-  std::vector<std::string> words = replica.words;
+  std::vector<std::string> words = container_words(replica);
   const NamedValue size{"NUM_NODES", nodes};  // as the job begins
   for (std::string& word : words) word = with_values(word, {&size, 1});
   if (words.empty()) return raw;
@@ -58,12 +69,16 @@ Result<RawFlags> read_container_command(const Workload& workload, const Replica&
   raw.program = words.front();
   raw.arguments.assign(words.begin() + 1, words.end());
   const Environment environment = environment_of(replica);
-  bool substitutes = false;  // the launcher does, in the words of its program
+  bool substitutes = false;  // Muster does as the launcher would, in the words of its program
   for (int depth = 0; raw.program && depth < kMaxInnerLaunchers; ++depth) {
     strip_places(raw);
-    const auto inner = find_inner_launcher(entry_kind(raw), *raw.program, raw.arguments);
+    auto inner = find_inner_launcher(entry_kind(raw), *raw.program, raw.arguments);
     if (!inner || (inner->foreign && starts_mpi(workload, raw))) break;
-    substitutes = substitutes || !inner->foreign;
+    if (inner->foreign && !substitutes) {  // before it adds words of ours
+      escape(raw.arguments);
+      inner = find_inner_launcher(entry_kind(raw), *raw.program, raw.arguments);
+    }
+    substitutes = true;
     raw.given.try_emplace(flag::kNnodes, GivenValue{nodes, SourceKind::kContract, ""});
     auto merged = take_over(raw, *inner, environment);
     if (!merged) return std::move(merged).error().with_context(replica.path);
@@ -71,8 +86,7 @@ Result<RawFlags> read_container_command(const Workload& workload, const Replica&
     raw = *std::move(merged);
     if (inner->name != kMusterRun) break;
   }
-  if (raw.program && !substitutes && !starts_mpi(workload, raw))
-    std::ranges::transform(raw.arguments, raw.arguments.begin(), escaped);
+  if (raw.program && !substitutes && !starts_mpi(workload, raw)) escape(raw.arguments);
   raw.manifest.names_address = names_rank_0;
   return raw;
 }

@@ -11,6 +11,7 @@
 namespace muster::launcher {
 
 /// Without a launcher `raw.given` is empty; `raw.program` is none if the container has no command.
+/// Arguments without a command follow `muster run --`, which is what Muster's images start.
 /// MUSTER_ and PET_ variables of the container are flags that its launcher was told. A '$' of a
 /// program that has no launcher is its own, but for the names of rank 0's address. `nodes`: how
 /// many there are, for a launcher that counts the workers of all. kUsage, with the path: the

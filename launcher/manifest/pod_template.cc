@@ -129,6 +129,7 @@ Result<Replica> read_container(const Field& container, std::string name, int pod
       replica.words.push_back(*std::move(expanded));
     }
   }
+  replica.has_command = container["command"].is_there();
   const auto folder = container["workingDir"].text();
   if (!folder) return Error(folder.error());
   replica.working_dir = folder->value_or("");

@@ -26,6 +26,7 @@ struct Replica {
   std::string path;  ///< of its container
   int pods = 1;
   std::vector<std::string> words = {};  ///< command and arguments; empty = the image's own
+  bool has_command = true;  ///< false: the words are arguments of the image's `muster run --`
   std::vector<std::pair<std::string, std::string>> environment = {};  ///< those with a value
   std::string working_dir = {};                                       ///< "" = the image's own
 };

@@ -57,6 +57,11 @@ TEST_F(ManifestWords, AContainersMusterIsTakenOver) {
   EXPECT_TRUE(command_line->options.environment.empty());  // it is read, not handed on
 }
 
+TEST_F(ManifestWords, SoIsTheMusterOfAnImageWhoseArgumentsAreGiven) {
+  EXPECT_EQ(said(read(job("args: [x.py, a], env: [{name: MUSTER_MAX_RESTARTS, value: '4'}]"))),
+            "x.py a; 2 nodes, 1 workers, 4 restarts");
+}
+
 TEST_F(ManifestWords, FlagsThenVariablesCountForMoreThanTheContainer) {
   EXPECT_EQ(said(read(job(kMuster), {"--nproc-per-node=1"}, {{"MUSTER_MAX_RESTARTS", "7"}})),
             "x.py a; 2 nodes, 1 workers, 7 restarts");
@@ -105,6 +110,20 @@ TEST_F(ManifestWords, WhatIsForAClusterIsLeftOutWithOneRemark) {
   EXPECT_EQ(here->options.environment.size(), 1U);
 }
 
+TEST_F(ManifestWords, AValueOfALogThatMusterDoesNotKnowIsTheProgramsAlone) {
+  for (const char* const value : {"'%(message)s'", "''", "bogus"}) {
+    const std::string text = value;
+    const auto command_line = read(job("command: [x.py], env: [{name: LOG_FORMAT, value: " + text +
+                                       "}, {name: LOG_LEVEL, value: " + text + "}]"));
+    ASSERT_TRUE(command_line) << command_line.error().text;
+    EXPECT_EQ(command_line->options.environment.size(), 2U);
+    EXPECT_EQ(command_line->options.log_format, "text");
+  }
+  EXPECT_EQ(
+      read(job("command: [x.py], env: [{name: LOG_FORMAT, value: JSON}]"))->options.log_format,
+      "json");
+}
+
 TEST_F(ManifestWords, OnlyTheFirstOfPodsThatAreAlikeSaysSo) {
   const std::string manifest = job("command: [muster, run, --report, trainjob, x.py]");
   EXPECT_EQ(read(manifest, {"--node-rank", "0"})->options.warnings.size(), 1U);
@@ -147,9 +166,22 @@ TEST_F(ManifestWords, TheAddressOfRankZeroIsThatOfThisJob) {
   EXPECT_EQ(command_line->options.arguments, Words{"--at=${MASTER_ADDR}:${MASTER_PORT}"});
 }
 
+TEST_F(ManifestWords, AProgramIsInTheFolderOfItsContainer) {
+  files_.add_file("/w/x.py", "");
+  const std::string sub = *absolute_path("sub");
+  files_.add_file(sub + "/x.py", "");
+  const auto whole = read(job("command: [muster, run, x.py], workingDir: /w"));
+  EXPECT_EQ(whole->options.program, "/w/x.py");
+  EXPECT_EQ(whole->options.manifest.working_dir, "/w");
+  const auto relative = read(job("command: [muster, run, x.py], workingDir: sub"));
+  EXPECT_EQ(relative->options.program, sub + "/x.py");
+  EXPECT_EQ(relative->options.manifest.working_dir, sub);
+}
+
 TEST_F(ManifestWords, ACommandThatIsMissingIsNamed) {
   EXPECT_EQ(said(read(job("image: x"))),
-            "spec.template.spec.containers[0]: the container has no command, and its image is not "
+            "/m.yaml: spec.template.spec.containers[0]: the container has no command, and its "
+            "image is not "
             "here: say the program behind --");
   EXPECT_EQ(said(read(job("command: [muster, run, --nosuch, x]"))),
             "/m.yaml: spec.template.spec.containers[0]: in the arguments of muster run: unknown "

@@ -50,11 +50,33 @@ TEST(ContainerCommand, ItsVariablesAreFlagsIfItHasALauncher) {
   EXPECT_EQ(said({"python", "x.py"}, variables), "python x.py");
 }
 
+TEST(ContainerCommand, ArgumentsWithoutACommandFollowTheMusterOfTheImage) {
+  const auto given = [](const Words& words) {
+    const Replica replica{.name = "w",
+                          .path = "c[0]",
+                          .words = words,
+                          .has_command = false,
+                          .environment = {{"MUSTER_MAX_RESTARTS", "3"}}};
+    const auto raw = read_container_command({}, replica, "2");
+    const GivenValue* const restarts = raw->find(flag::kMaxRestarts);
+    return raw->program.value_or("none") + " " + (restarts == nullptr ? "" : restarts->text);
+  };
+  EXPECT_EQ(given({"x.py", "a"}), "x.py 3");
+  EXPECT_EQ(given({"torchrun", "x.py"}), "x.py 3");
+  EXPECT_EQ(given({}), "none ");
+}
+
 TEST(ContainerCommand, ADollarIsThePodsProgramsAsInThePod) {
   EXPECT_EQ(said({"sh", "-c", "echo $RANK $MASTER_ADDR"}), "sh -c echo $$RANK $MASTER_ADDR");
   EXPECT_EQ(said({"torchrun", "x.py", "$$A"}), "x.py $$A");
   EXPECT_EQ(said({"muster", "run", "--", "x", "$A"}), "x $A");
   EXPECT_TRUE(read({"x", "${MASTER_ADDR}"})->manifest.names_address);
+}
+
+TEST(ContainerCommand, ADollarOfAWordThatMusterAddsIsItsOwn) {
+  EXPECT_EQ(said({"deepspeed", "x.py", "$A"}), "x.py --local_rank=${local_rank} $$A");
+  EXPECT_EQ(said({"muster", "run", "--", "deepspeed", "x.py", "$A"}),
+            "x.py --local_rank=${local_rank} $A");
 }
 
 TEST(ContainerCommand, AnMpisLauncherRunsWithItsWords) {

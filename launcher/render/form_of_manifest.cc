@@ -6,10 +6,12 @@
 #include <utility>
 
 #include "base/text.h"
+#include "launcher/manifest/container_command.h"
 #include "launcher/manifest/field.h"
 #include "launcher/manifest/workload.h"
 #include "launcher/manifest/yaml_reader.h"
 #include "launcher/options/choice.h"
+#include "launcher/options/option_values.h"
 #include "launcher/render/carried_fields.h"
 #include "launcher/render/manifest_pod.h"
 #include "launcher/render/names.h"
@@ -76,9 +78,66 @@ Status read_gang(const Field& policy, JobForm& form) {
   return {};
 }
 
+// What Muster is told in the pods of `replica`, by its words and variables. Words that it would
+// refuse say nothing; whoever runs it tells.
+std::vector<ManifestValue> told_in(const Workload& workload, Replica replica) {
+  constexpr std::string_view kMuster[] = {"muster", "run", "--"};  // as the pod will begin
+  replica.words.insert(replica.words.begin(), std::begin(kMuster), std::end(kMuster));
+  const std::string nodes = std::to_string(node_count(workload));
+  const auto command = read_container_command(workload, replica, nodes);
+  std::vector<ManifestValue> values;
+  if (!command) return values;
+  for (const auto& [flag, value] : command->given)
+    if (value.kind != SourceKind::kContract)
+      values.push_back({flag, value.text, replica.path + ": " + value.source});
+  return values;
+}
+
+// What it is told in all pods. Those of MPI have the words of the first.
+Workload told_everywhere(const Workload& workload) {
+  Workload told{.values = told_in(workload, workload.replicas.front())};
+  for (size_t i = 1; i < workload.replicas.size() && !is_of_mpi(workload); ++i) {
+    const Workload other{.values = told_in(workload, workload.replicas[i])};
+    std::erase_if(told.values, [&other](const ManifestValue& value) {
+      const ManifestValue* const there = find_value(other, value.flag);
+      return there == nullptr || there->text != value.text;
+    });
+  }
+  return told;
+}
+
+std::string framework_of(const Workload& workload, const Workload& told) {
+  const ManifestValue* const said =
+      find_value(is_of_mpi(workload) ? workload : told, flag::kFramework);
+  const ManifestValue* const value =
+      said == nullptr ? find_value(workload, flag::kFramework) : said;
+  return value == nullptr ? "" : value->text;
+}
+
+// A number of nodes is that of the pods, whatever they are told.
+std::string nodes_of(const Workload& workload, const Workload& told) {
+  const ManifestValue* const value = find_value(told, flag::kNnodes);
+  const auto range = parse_node_range(value == nullptr ? "" : value->text);
+  const int nodes = node_count(workload);
+  if (range && range->min < range->max && range->min <= nodes && nodes <= range->max)
+    return value->text;
+  return find_value(workload, flag::kNnodes)->text;  // each has one
+}
+
+// As a field of a manifest has it.
+std::string mpi_of(const Field& document, const Workload& workload, const Workload& told) {
+  constexpr std::string_view kNames[] = {"OpenMPI", "Intel", "MPICH"};
+  if (const ManifestValue* const mpi = find_value(told, flag::kMpi))
+    for (const std::string_view name : kNames)
+      if (to_lower(name) == mpi->text) return std::string(name);
+  const ManifestValue* const mpi = find_value(workload, flag::kMpi);
+  return mpi == nullptr ? "" : document.at(mpi->path).text()->value_or("");
+}
+
 // As the field says it: "auto" is the pods' business. Of MPI the number, because an operator writes
 // it into a hostfile.
-std::string workers_of(const Field& document, const Workload& workload) {
+std::string workers_of(const Field& document, const Workload& workload, const Workload& told) {
+  if (const ManifestValue* const value = find_value(told, flag::kNprocPerNode)) return value->text;
   const Field elastic = document.at("spec.elasticPolicy.nProcPerNode");  // an old place for it
   if (elastic.is_there()) return elastic.text().value_or(std::nullopt).value_or("");
   const ManifestValue* const value = find_value(workload, flag::kNprocPerNode);
@@ -108,7 +167,7 @@ Status read_scheduling(const Field& policy, JobForm& form) {
   return {};
 }
 
-Status read_policies(const Field& document, const Workload& workload, JobForm& form) {
+Status read_policies(const Field& document, JobForm& form) {
   MUSTER_RETURN_IF_ERROR(read_gang(document.at("spec.podGroupPolicy"), form));
   MUSTER_RETURN_IF_ERROR(read_scheduling(document.at("spec.runPolicy.schedulingPolicy"), form));
   const Field ssh = document.at("spec.mlPolicy.mpi.sshAuthMountPath").is_there()
@@ -117,8 +176,6 @@ Status read_policies(const Field& document, const Workload& workload, JobForm& f
   const auto folder = ssh.text();
   if (!folder) return Error(folder.error());
   form.ssh_path = folder->value_or("");
-  if (const ManifestValue* const mpi = find_value(workload, flag::kMpi))
-    form.mpi = document.at(mpi->path).text()->value_or("");
   for (const char* const path :
        {"spec.mlPolicy.torch.elasticPolicy.metrics", "spec.elasticPolicy.metrics"}) {
     const auto metrics = document.at(path).items();
@@ -129,15 +186,18 @@ Status read_policies(const Field& document, const Workload& workload, JobForm& f
 }
 
 // Those by Muster are within each attempt of the controller, so that their numbers multiply.
-Status read_restarts(const Field& document, const Workload& workload, JobForm& form) {
+Status read_restarts(const Field& document, const Workload& workload, const Workload& told,
+                     JobForm& form) {
   const auto limit = first_number(
       document, {"spec.template.spec.failurePolicy.maxRestarts", "spec.failurePolicy.maxRestarts",
                  "spec.backoffLimit", "spec.runPolicy.backoffLimit"});
   if (!limit) return Error(limit.error());
   form.backoff_limit = *limit;
-  const ManifestValue* const own = find_value(workload, flag::kMaxRestarts);
-  if (own == nullptr) return {};
-  form.max_restarts = static_cast<int>(parse_integer(own->text).value_or(0));
+  const ManifestValue* own = find_value(told, flag::kMaxRestarts);
+  if (own == nullptr) own = find_value(workload, flag::kMaxRestarts);
+  const auto restarts = parse_integer(own == nullptr ? "" : own->text);
+  if (!restarts || *restarts < 0 || *restarts > kMost) return {};
+  form.max_restarts = static_cast<int>(*restarts);
   // A TrainingRuntime's number is meant for both.
   const bool is_runtime = own->path.starts_with("spec.mlPolicy");
   if (is_runtime && !form.backoff_limit) form.backoff_limit = form.max_restarts;
@@ -253,15 +313,16 @@ Result<JobForm> form_of_manifest(const std::string& text, const std::string& nam
   if (documents->size() > 1)
     form.remarks.push_back("of " + std::to_string(documents->size()) +
                            " documents only the job is written, with what Muster puts beside it");
-  if (const ManifestValue* const framework = find_value(*workload, flag::kFramework))
-    form.framework = framework->text;
+  const Workload told = told_everywhere(*workload);
+  form.framework = framework_of(*workload, told);
   form.launcher_has_ranks = !workload->has_launcher;
-  form.nodes = find_value(*workload, flag::kNnodes)->text;  // each has one
-  form.workers = workers_of(document, *workload);
+  form.nodes = nodes_of(*workload, told);
+  form.workers = workers_of(document, *workload, told);
+  form.mpi = mpi_of(document, *workload, told);
   MUSTER_RETURN_IF_ERROR(check_names(document));
   MUSTER_RETURN_IF_ERROR(read_metadata(document, form));
-  MUSTER_RETURN_IF_ERROR(read_policies(document, *workload, form));
-  MUSTER_RETURN_IF_ERROR(read_restarts(document, *workload, form));
+  MUSTER_RETURN_IF_ERROR(read_policies(document, form));
+  MUSTER_RETURN_IF_ERROR(read_restarts(document, *workload, told, form));
   MUSTER_RETURN_IF_ERROR(add_pods(document, *workload, form));
   add_metrics(form);
   MUSTER_RETURN_IF_ERROR(read_carried(document, *workload, form));

@@ -7,7 +7,9 @@
 
 #include "base/text.h"
 #include "launcher/manifest/container_command.h"
+#include "launcher/manifest/documents.h"
 #include "launcher/manifest/field.h"
+#include "launcher/manifest/pod_template.h"
 #include "launcher/manifest/workload.h"
 #include "launcher/manifest/yaml_reader.h"
 #include "launcher/options/choice.h"
@@ -104,6 +106,32 @@ Workload told_everywhere(const Workload& workload) {
     });
   }
   return told;
+}
+
+struct RunsOfJob {
+  Runs runs;
+  Workload workload;  // one of them
+};
+
+// A Job whose pods are runs of their own: none knows of the others. None: they are nodes of one
+// job, or something is wrong, which the reader of such Jobs tells.
+std::optional<RunsOfJob> runs_of(const Field& document) {
+  const Field spec = document["spec"];
+  const auto runs = spec["completions"].number(1, kMaxPods);
+  const auto parallelism = spec["parallelism"].number(1, kMaxPods);
+  auto replica = read_pod(spec["template"], "run", 1);
+  if (document["kind"].text().value() != "Job" || !runs || !parallelism || !replica) return {};
+  Workload workload{.name = document["metadata"]["name"].text().value_or(std::nullopt).value_or(""),
+                    .values = {{flag::kNnodes, "1", spec["completions"].path()}},
+                    .replicas = {*std::move(replica)}};
+  const int at_a_time = parallelism->value_or(1);
+  const int in_all = runs->value_or(at_a_time);
+  const Workload told = told_everywhere(workload);
+  const ManifestValue* const nodes = find_value(told, flag::kNnodes);
+  const ManifestValue* const framework = find_value(told, flag::kFramework);
+  const bool is_plain = framework != nullptr && framework->text == "plain";
+  if (in_all == 1 || (nodes == nullptr ? !is_plain : nodes->text != "1")) return {};
+  return RunsOfJob{{in_all, at_a_time}, std::move(workload)};
 }
 
 std::string framework_of(const Workload& workload, const Workload& told) {
@@ -304,14 +332,16 @@ Result<JobForm> form_of_manifest(const std::string& text, const std::string& nam
   if (!documents) return Error(documents.error());
   const auto found = find_workload(*documents);
   if (!found) return Error(found.error());
-  const auto workload = workload_of(*found);
-  if (!workload) return Error(workload.error());
   const Field document(&*found, "");
+  const auto runs = runs_of(document);
+  const auto workload = runs ? Result<Workload>(runs->workload) : workload_of(*found);
+  if (!workload) return Error(workload.error());
   JobForm form;
+  if (runs) form.runs = runs->runs;
   form.name = name.empty() ? workload->name : name;
   if (form.name.empty()) return document["metadata"]["name"].wrong("a name; or give --name");
-  if (documents->size() > 1)
-    form.remarks.push_back("of " + std::to_string(documents->size()) +
+  if (const size_t count = flattened(*documents).size(); count > 1)
+    form.remarks.push_back("of " + std::to_string(count) +
                            " documents only the job is written, with what Muster puts beside it");
   const Workload told = told_everywhere(*workload);
   form.framework = framework_of(*workload, told);

@@ -141,5 +141,17 @@ TEST(RenderedAgain, WhatOnlySomePodsAreToldIsNotTheJobs) {
             "auto");
 }
 
+TEST(RenderedAgain, RunsStayRuns) {
+  const json job = made({"--runs", "10", "--parallelism", "2"});
+  const json same = again(job.dump(), JobKind::kJob);
+  EXPECT_EQ(at(same, "/job"), job) << same;
+  EXPECT_EQ(again(job.dump(), JobKind::kJobSet).get<std::string>().find("--to jobset: --runs"), 0);
+  // Nodes of one job, each of which says how many they are.
+  const json nodes = made({"--workers", "2", "--no-master", "--framework", "plain", "--to", "job"});
+  EXPECT_EQ(at(again(nodes.dump(), JobKind::kJobSet),
+               "/job/spec/replicatedJobs/0/template/spec/parallelism"),
+            2);
+}
+
 }  // namespace
 }  // namespace muster::launcher

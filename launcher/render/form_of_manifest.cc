@@ -299,30 +299,75 @@ bool is_root(const PodForm& pods) {
 }
 
 // Of the first pod with ranks, as a job of that kind calls it.
-std::string first_host(const JobForm& form, JobKind kind) {
+std::string first_host(const JobForm& form, const std::string& name, JobKind kind) {
   const PodForm& first = first_ranks(form);
   switch (kind) {
     case JobKind::kJob:
-      return form.name + "-0." + form.name;
+      return name + "-0." + name;
     case JobKind::kMpiJob:
-      return form.name + (first.role == "launcher" ? "-launcher." : "-worker-0.") + form.name;
+      return name + (first.role == "launcher" ? "-launcher." : "-worker-0.") + name;
     case JobKind::kPytorchJob:
-      return form.name + (form.pods.size() > 1 ? "-master-0" : "-worker-0");
+      return name + (form.pods.size() > 1 ? "-master-0" : "-worker-0");
     case JobKind::kTrainJob:
-      return form.name + "-node-0-0." + form.name;
+      return name + "-node-0-0." + name;
     case JobKind::kJobSet:
       break;
   }
-  return form.name + "-" + first.role + "-0-0." + form.name;
+  return name + "-" + first.role + "-0-0." + name;
+}
+
+// Of one that Muster has rendered.
+JobKind kind_of(const Field& document) {
+  constexpr std::pair<std::string_view, JobKind> kKinds[] = {{"JobSet", JobKind::kJobSet},
+                                                             {"Job", JobKind::kJob},
+                                                             {"MPIJob", JobKind::kMpiJob},
+                                                             {"PyTorchJob", JobKind::kPytorchJob}};
+  for (const auto& [name, kind] : kKinds)
+    if (document["kind"].text().value() == name) return kind;
+  return JobKind::kTrainJob;
+}
+
+// What render has mounted for a job of another name; that of the new name is mounted anew.
+void drop_secret(json& pod, const std::string& secret) {
+  constexpr const char* kVolume = "muster-secret";
+  const auto has_name = [](const json& item) { return item.value("name", "") == kVolume; };
+  json& spec = pod["spec"];
+  const bool is_there =
+      std::ranges::any_of(spec.value("volumes", json::array()), [&](const json& volume) {
+        return has_name(volume) && Field(&volume, "")["secret"]["secretName"].value() == secret;
+      });
+  if (!is_there) return;
+  const auto erase = [](json& list, const auto& wanted) {
+    list.erase(std::remove_if(list.begin(), list.end(), wanted), list.end());
+  };
+  json& container = container_of(pod);
+  erase(spec["volumes"], has_name);
+  if (container.contains("volumeMounts")) erase(container["volumeMounts"], has_name);
+  if (container.contains("env"))
+    erase(container["env"], [](const json& item) { return item.value("name", "") == kSecretFile; });
+}
+
+// What follows from the name or the kind that the job had.
+void forget_old_job(JobForm& form, const std::string& name, JobKind kind) {
+  const json address = {{"name", "MASTER_ADDR"}, {"value", first_host(form, name, kind)}};
+  for (PodForm& pods : form.pods) {
+    if (name != form.name) drop_secret(pods.pod, name + "-muster");
+    json& container = container_of(pods.pod);
+    if (!container.contains("env")) continue;
+    json& variables = container["env"];
+    variables.erase(std::remove(variables.begin(), variables.end(), address), variables.end());
+  }
 }
 
 bool names(const json& container, const std::string& variable) {
-  const json words = container.value("args", json::array());
-  return !has_variable(container, variable) &&
-         std::ranges::any_of(words, [&variable](const json& word) {
-           return word.is_string() &&
-                  word.get<std::string>().find("$(" + variable + ")") != std::string::npos;
-         });
+  const auto is_in = [&](const char* list) {
+    const json words = container.value(list, json::array());
+    return std::ranges::any_of(words, [&variable](const json& word) {
+      return word.is_string() &&
+             word.get<std::string>().find("$(" + variable + ")") != std::string::npos;
+    });
+  };
+  return !has_variable(container, variable) && (is_in("command") || is_in("args"));
 }
 
 }  // namespace
@@ -354,6 +399,7 @@ Result<JobForm> form_of_manifest(const std::string& text, const std::string& nam
   MUSTER_RETURN_IF_ERROR(read_policies(document, form));
   MUSTER_RETURN_IF_ERROR(read_restarts(document, *workload, told, form));
   MUSTER_RETURN_IF_ERROR(add_pods(document, *workload, form));
+  forget_old_job(form, workload->name, kind_of(document));
   add_metrics(form);
   MUSTER_RETURN_IF_ERROR(read_carried(document, *workload, form));
   return form;
@@ -377,7 +423,7 @@ void add_addresses(JobForm& form, JobKind kind) {
   for (PodForm& pods : form.pods) {
     json& container = container_of(pods.pod);
     if (names(container, "MASTER_ADDR"))
-      set_variable(container, "MASTER_ADDR", first_host(form, kind));
+      set_variable(container, "MASTER_ADDR", first_host(form, form.name, kind));
     if (names(container, "MASTER_PORT")) set_variable(container, "MASTER_PORT", kAddressPort);
   }
 }

@@ -1,6 +1,7 @@
 // What was rendered, or is told to Muster in its pods, is rendered again.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -142,15 +143,50 @@ TEST(RenderedAgain, WhatOnlySomePodsAreToldIsNotTheJobs) {
 }
 
 TEST(RenderedAgain, RunsStayRuns) {
-  const json job = made({"--runs", "10", "--parallelism", "2"});
-  const json same = again(job.dump(), JobKind::kJob);
-  EXPECT_EQ(at(same, "/job"), job) << same;
-  EXPECT_EQ(again(job.dump(), JobKind::kJobSet).get<std::string>().find("--to jobset: --runs"), 0);
+  for (const char* const framework : {"plain", "pytorch"}) {
+    const json job = made({"--runs", "10", "--parallelism", "2", "--framework", framework});
+    const json same = again(job.dump(), JobKind::kJob);
+    EXPECT_EQ(at(same, "/job"), job) << same;
+    EXPECT_EQ(again(job.dump(), JobKind::kJobSet).dump().find("--to jobset: --runs"), 1);
+  }
   // Nodes of one job, each of which says how many they are.
   const json nodes = made({"--workers", "2", "--no-master", "--framework", "plain", "--to", "job"});
   EXPECT_EQ(at(again(nodes.dump(), JobKind::kJobSet),
                "/job/spec/replicatedJobs/0/template/spec/parallelism"),
             2);
+}
+
+TEST(RenderedAgain, OfAListOnlyTheJobIsWritten) {
+  const json list = {{"kind", "List"},
+                     {"apiVersion", "v1"},
+                     {"items", {{{"kind", "Service"}}, made({"--to", "job"})}}};
+  const json remarks = at(again(list.dump(), JobKind::kJob), "/remarks");
+  EXPECT_EQ(std::count(remarks.begin(), remarks.end(),
+                       "of 2 documents only the job is written, with what Muster puts beside it"),
+            1)
+      << remarks;
+}
+
+TEST(RenderedAgain, AnotherNameIsItsNameEverywhere) {
+  const json first = again(jobset_of("command: [x, '$MASTER_ADDR']"), JobKind::kJobSet, "zebra");
+  ASSERT_EQ(variable_of(at(first, kJobSetPod), "MASTER_ADDR"), "zebra-worker-0-0.zebra") << first;
+  const json renamed = again(at(first, "/job").dump(), JobKind::kJobSet, "new");
+  EXPECT_EQ(renamed["job"].dump().find("zebra"), std::string::npos) << renamed["job"].dump(1);
+  const json remarks = at(renamed, "/remarks");
+  EXPECT_TRUE(std::any_of(remarks.begin(), remarks.end(), [](const json& remark) {
+    return remark.get<std::string>().find("generic new-muster ") != std::string::npos;
+  })) << remarks;
+}
+
+TEST(RenderedAgain, AnotherKindHasAnotherFirstPod) {
+  const json first = again(jobset_of("command: [x, '$MASTER_ADDR']"), JobKind::kJobSet, "a");
+  const json job = at(again(at(first, "/job").dump(), JobKind::kJob), "/job/spec/template");
+  EXPECT_EQ(variable_of(job, "MASTER_ADDR"), "a-0.a");
+  const json mine = at(again(jobset_of("command: [x, '$MASTER_ADDR'], env: [{name: MASTER_ADDR, "
+                                       "value: mine}]"),
+                             JobKind::kJob),
+                       "/job/spec/template");
+  EXPECT_EQ(variable_of(mine, "MASTER_ADDR"), "mine");
 }
 
 }  // namespace

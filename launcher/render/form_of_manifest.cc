@@ -257,6 +257,17 @@ Status read_holder(const Field& document, const Replica& replica, PodForm& pods,
   return {};
 }
 
+// Several Jobs of a JobSet that are alike: Muster writes one with all their pods.
+void tell_of_replicas(const Field& document, const Replica& replica, JobForm& form) {
+  const std::string path = pod_path(replica);
+  const Field replicas =
+      document.at(path.substr(0, path.rfind(".template.spec.template")))["replicas"];
+  const auto count = replicas.number(1, kMost).value_or(std::nullopt).value_or(1);
+  if (count > 1 && path.ends_with(".template.spec.template"))
+    form.remarks.push_back(replicas.path() + ": " + std::to_string(count) + " Jobs become one of " +
+                           std::to_string(replica.pods) + " pods");
+}
+
 Status add_pods(const Field& document, const Workload& workload, JobForm& form) {
   for (const Replica& replica : workload.replicas) {
     auto pod = read_pod_template(document, replica);
@@ -264,6 +275,7 @@ Status add_pods(const Field& document, const Workload& workload, JobForm& form) 
     const bool is_job = document["kind"].text().value() == "Job";
     PodForm pods{is_job ? "worker" : replica.name, replica.pods, *std::move(pod)};
     MUSTER_RETURN_IF_ERROR(read_holder(document, replica, pods, form.remarks));
+    tell_of_replicas(document, replica, form);
     form.pods.push_back(std::move(pods));
   }
   const bool is_mpi = is_of_mpi(workload);

@@ -26,16 +26,17 @@ struct Row {
   Type type;
   std::string_view usual;
   std::string_view only;
-  /// In the spec of each JobKind, in their order; "" = nowhere, "@" = in the template of each Job
-  /// of a JobSet.
+  /// In the spec of each JobKind, in their order; "" = nowhere, "@" = in each
+  /// replicatedJob of a JobSet.
   std::string_view places[5];
 };
 constexpr Row kRows[] = {
     {Type::kNumber,
      "",
      "",
-     {"@spec.activeDeadlineSeconds", "activeDeadlineSeconds", "runPolicy.activeDeadlineSeconds",
-      "runPolicy.activeDeadlineSeconds", "activeDeadlineSeconds"}},
+     {"@template.spec.activeDeadlineSeconds", "activeDeadlineSeconds",
+      "runPolicy.activeDeadlineSeconds", "runPolicy.activeDeadlineSeconds",
+      "activeDeadlineSeconds"}},
     {Type::kNumber,
      "",
      "",
@@ -51,14 +52,16 @@ constexpr Row kRows[] = {
      "kueue.x-k8s.io/multikueue",
      {"managedBy", "managedBy", "runPolicy.managedBy", "runPolicy.managedBy", "managedBy"}},
     // Of a Job
-    {Type::kText, "Indexed", "Indexed", {"@spec.completionMode", "completionMode"}},
-    {Type::kAny, "", "", {"@spec.podFailurePolicy", "podFailurePolicy"}},
-    {Type::kText, "", "Failed", {"@spec.podReplacementPolicy", "podReplacementPolicy"}},
-    {Type::kAny, "", "", {"@spec.successPolicy", "successPolicy"}},
-    {Type::kNumber, "", "", {"@spec.backoffLimitPerIndex", "backoffLimitPerIndex"}},
-    {Type::kNumber, "", "", {"@spec.maxFailedIndexes", "maxFailedIndexes"}},
+    {Type::kText, "Indexed", "Indexed", {"@template.spec.completionMode", "completionMode"}},
+    {Type::kAny, "", "", {"@template.spec.podFailurePolicy", "podFailurePolicy"}},
+    {Type::kText, "", "Failed", {"@template.spec.podReplacementPolicy", "podReplacementPolicy"}},
+    {Type::kAny, "", "", {"@template.spec.successPolicy", "successPolicy"}},
+    {Type::kNumber, "", "", {"@template.spec.backoffLimitPerIndex", "backoffLimitPerIndex"}},
+    {Type::kNumber, "", "", {"@template.spec.maxFailedIndexes", "maxFailedIndexes"}},
     // Of a JobSet
-    {Type::kAny, "", "", {"@metadata"}},
+    {Type::kAny, "", "", {"@template.metadata"}},
+    {Type::kAny, "", "", {"@dependsOn"}},
+    {Type::kText, "default", "", {"@groupName"}},
     {Type::kNumber, "0", "0", {"coordinator.jobIndex"}},
     {Type::kNumber, "0", "0", {"coordinator.podIndex"}},
     {Type::kText, "Recreate", "BlockingRecreate", {"failurePolicy.restartStrategy"}},
@@ -78,7 +81,7 @@ constexpr Row kRows[] = {
     {Type::kNumber, "", "", {"", "", "", "elasticPolicy.rdzvPort"}},
     {Type::kBoolean, "false", "false", {"", "", "", "elasticPolicy.standalone"}},
 };
-constexpr std::string_view kDeadline = "@spec.activeDeadlineSeconds";
+constexpr std::string_view kDeadline = "@template.spec.activeDeadlineSeconds";
 
 struct Source {
   std::string_view kind;
@@ -178,10 +181,10 @@ Result<json> value_of(const Field& field, Type type) {
   return field.value();
 }
 
-// The template of a JobSet's Job, which a field of "@" is in.
-Field job_template(const Field& document, const Replica& replica) {
+// The replicatedJob that a field of "@" is in.
+Field job_of(const Field& document, const Replica& replica) {
   const std::string pods = pod_path(replica);
-  return document.at(pods.substr(0, pods.rfind(".spec.template")));
+  return document.at(pods.substr(0, pods.rfind(".template.spec.template")));
 }
 
 // A field that is there: carried, left, or nothing to tell of.
@@ -227,7 +230,7 @@ bool write(const CarriedField& field, std::string_view place, json& spec,
   bool is_written = true;
   for (json& job : spec["replicatedJobs"])
     if (field.role.empty() || job["name"] == field.role)
-      is_written &= put_once(job["template"], place.substr(1), field.value, said, job["name"]);
+      is_written &= put_once(job, place.substr(1), field.value, said, job["name"]);
   // The whole job's time is over, and not that of one attempt.
   if (place == kDeadline && field.role.empty())
     spec["failurePolicy"]["rules"].push_back({{"name", "DeadlineExceeded"},
@@ -254,7 +257,7 @@ Status read_carried(const Field& document, const Workload& workload, JobForm& fo
       continue;
     }
     for (const Replica& replica : workload.replicas) {
-      const Field field = job_template(document, replica).at(place.substr(1));
+      const Field field = job_of(document, replica).at(place.substr(1));
       left.whole.push_back(field.path());
       MUSTER_RETURN_IF_ERROR(take(field, row, replica.name, form));
     }

@@ -101,6 +101,7 @@ json document(const JobForm& form, std::string_view api_version, std::string_vie
 json workload_document(const JobForm& form, std::string_view api_version, std::string_view kind) {
   json made = document(form, api_version, kind, form.name);
   made["metadata"]["labels"].update(form.labels);
+  made["metadata"]["labels"][kInstanceLabel] = form.name;  // as its pods have it
   if (!form.annotations.empty()) made["metadata"]["annotations"] = form.annotations;
   return made;
 }

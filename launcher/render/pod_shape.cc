@@ -1,5 +1,6 @@
 #include "launcher/render/pod_shape.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <string>
@@ -17,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-enum class Type { kObject, kText, kNumber, kList, kName, kPort, kPortOrName, kHostFolder };
+enum class Type { kObject, kText, kWord, kNumber, kList, kName, kPort, kPortOrName, kHostFolder };
 
 struct Shape {
   std::string_view path;  // "[]" = each item, "*" = each field
@@ -40,7 +41,9 @@ constexpr Shape kContainer[] = {
     {"", Type::kObject},
     {"name", Type::kName},
     {"command", Type::kList},
+    {"command.[]", Type::kWord},
     {"args", Type::kList},
+    {"args.[]", Type::kWord},
     {"env", Type::kList},
     {"env.[]", Type::kObject},
     {"env.[].name", Type::kText},
@@ -70,6 +73,7 @@ std::string_view name_of(Type type) {
     case Type::kObject:
       return "fields with values";
     case Type::kText:
+    case Type::kWord:
       return "a text";
     case Type::kNumber:
       return "a whole number, without quotes";
@@ -97,6 +101,8 @@ bool is_of(const json& value, Type type) {
       return value.is_object();
     case Type::kText:
       return value.is_string();
+    case Type::kWord:  // is made a text
+      return value.is_primitive() && !value.is_null();
     case Type::kNumber:
       return value.is_number_integer();
     case Type::kList:
@@ -159,10 +165,13 @@ void make_texts(json& pod) {
   if (metadata.is_null()) pod.erase("metadata");
   for (const char* const list : {"containers", "initContainers"}) {
     if (!pod["spec"].contains(list)) continue;
-    for (json& container : pod["spec"][list])
+    for (json& container : pod["spec"][list]) {
+      for (const char* const words : {"command", "args"})
+        if (container.contains(words)) std::ranges::for_each(container[words], make_text);
       if (container.contains("env"))
         for (json& variable : container["env"])
           if (variable.contains("value")) make_text(variable["value"]);
+    }
   }
 }
 

@@ -71,7 +71,11 @@ void settle_workers(JobForm& form) {
   const nlohmann::json& container = first_ranks(form).pod["spec"]["containers"][0];
   const bool has_gpus = resource_limit(container, "nvidia.com/gpu") > 0 ||
                         resource_limit(container, "amd.com/gpu") > 0;
-  const bool is_said = !form.workers.empty() || has_variable(container, "PET_NPROC_PER_NODE");
+  const auto says = [](const PodForm& pods) {
+    const nlohmann::json& own = pods.pod["spec"]["containers"][0];
+    return has_variable(own, "PET_NPROC_PER_NODE") || has_variable(own, "MUSTER_NPROC_PER_NODE");
+  };
+  const bool is_said = !form.workers.empty() || std::ranges::all_of(form.pods, says);
   if (!has_gpus || is_said || std::ranges::find(kOneForAll, form.framework) != std::end(kOneForAll))
     return;
   form.workers = form.framework == "mpi" ? std::to_string(workers_as_number(form)) : "auto";

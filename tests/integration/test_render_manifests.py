@@ -27,7 +27,6 @@ ELSEWHERE = {
     "trainjob": {"spec.trainer.args", "spec.trainer.command", "spec.trainer.env", "spec.trainer.image", "spec.trainer.resourcesPerNode",
                  "spec.runtimeRef.kind", "spec.runtimeRef.apiGroup"},  # in the TrainingRuntime that is written beside it
     "pytorchjob": {"spec.elasticPolicy.nProcPerNode"},                 # spec.nprocPerNode
-    "jobset": {"spec.replicatedJobs[0].replicas"},                     # completions
 }
 
 

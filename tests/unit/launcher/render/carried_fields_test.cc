@@ -167,6 +167,29 @@ TEST(CarriedFields, EachJobOfASetKeepsItsOwn) {
       << one.remarks;
 }
 
+TEST(CarriedFields, JobsOfASetKeepTheirGroupsAndWhatTheyWaitFor) {
+  const std::string part = ", template: {spec: {" + kPod + "}}}";
+  const std::string set =
+      "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a}\nspec: "
+      "{replicatedJobs: [{name: a, groupName: g" +
+      part + ", {name: b, dependsOn: [{name: a, status: Ready}]" + part + "]}";
+  const Made result = made(set, JobKind::kJobSet);
+  EXPECT_EQ(at(result.job, "/spec/replicatedJobs/0/groupName"), "g") << result.job;
+  EXPECT_EQ(at(result.job, "/spec/replicatedJobs/1/dependsOn/0/name"), "a");
+  EXPECT_EQ(result.remarks.find("left out"), std::string::npos) << result.remarks;
+  EXPECT_NE(made(set, JobKind::kPytorchJob)
+                .remarks.find("spec.replicatedJobs[0].groupName, "
+                              "spec.replicatedJobs[1].dependsOn\n"),
+            std::string::npos);
+}
+
+TEST(CarriedFields, JobsThatBecomeOneAreTold) {
+  const std::string remark = "spec.replicatedJobs[0].replicas: 4 Jobs become one of 8 pods\n";
+  EXPECT_NE(made(jobset("", "", "replicas: 4, "), JobKind::kJobSet).remarks.find(remark),
+            std::string::npos);
+  EXPECT_EQ(made(jobset(""), JobKind::kJobSet).remarks.find("become one"), std::string::npos);
+}
+
 TEST(CarriedFields, AJobKeepsItsPolicies) {
   const Made result =
       made(job("podFailurePolicy: {rules: [{action: Count}]}, podReplacementPolicy: Failed, "
@@ -215,7 +238,6 @@ TEST(CarriedFields, WhatWouldContradictThePodsIsTold) {
        "spec.network.enableDNSHostnames, spec.network.subdomain"},
       {jobset("coordinator: {replicatedJob: worker, podIndex: 1}, "), "spec.coordinator.podIndex"},
       {jobset("managedBy: jobset.sigs.k8s.io/jobset-controller, "), "spec.managedBy"},
-      {jobset("", "", "groupName: g, "), "spec.replicatedJobs[0].groupName"},
       {job("completionMode: NonIndexed, "), "spec.completionMode"},
       {pytorch_job("", "elasticPolicy: {minReplicas: 1, maxReplicas: 2, rdzvBackend: etcd}, "),
        "spec.elasticPolicy.rdzvBackend"}};

@@ -89,10 +89,22 @@ TEST(PodShape, WhatMustBeATextIsMadeOne) {
   PodForm pods{"worker", 1, plain_pod()};
   pods.pod["metadata"] = {{"labels", {{"rank", 1}}}, {"annotations", {{"on", true}}}};
   pods.pod["spec"]["containers"][0]["env"] = json::array({{{"name", "A"}, {"value", 0.5}}});
+  pods.pod["spec"]["containers"][0]["command"] = {"muster", "run", "--nproc-per-node", 2};
+  pods.pod["spec"]["containers"][0]["args"] = {true, 1.5, "x"};
   EXPECT_TRUE(check_pod(pods));
+  EXPECT_EQ(pods.pod["spec"]["containers"][0]["command"],
+            nlohmann::json({"muster", "run", "--nproc-per-node", "2"}));
+  EXPECT_EQ(pods.pod["spec"]["containers"][0]["args"], nlohmann::json({"true", "1.5", "x"}));
   EXPECT_EQ(pods.pod["metadata"]["labels"]["rank"], "1");
   EXPECT_EQ(pods.pod["metadata"]["annotations"]["on"], "true");
   EXPECT_EQ(pods.pod["spec"]["containers"][0]["env"][0]["value"], "0.5");
+}
+
+TEST(PodShape, AWordIsNothingElse) {
+  EXPECT_EQ(problem("/spec/containers/0/args", {"a", nullptr}),
+            "worker.spec.containers[0].args[1]: 'null' must be a text");
+  EXPECT_EQ(problem("/spec/containers/0/command", {{{"a", "b"}}}),
+            "worker.spec.containers[0].command[0]: a map must be a text");
 }
 
 TEST(PodShape, WhatIsNotThereIsRight) {

@@ -72,7 +72,6 @@ class NodeAgent {
   void ask_candidates(const rendezvous::leader_output::AskCandidates& question);
   void take_message(int candidate, const rendezvous::Message& message);
   void met_self(int candidate);
-  void wait_for_former(const rendezvous::Candidate& agent);
   void warn_of_twin(int first, int second);
   void refresh_candidates();
   void list_refreshed(ListAnswer answer);
@@ -102,7 +101,6 @@ class NodeAgent {
   struct Told {
     std::string list_problem;
     std::string twin_names;
-    std::string awaited;
   };
   // What was said of the workers of a round.
   struct RoundWords {

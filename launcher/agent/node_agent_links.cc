@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "launcher/agent/finding/port_choice.h"
 #include "launcher/agent/node_agent.h"
-#include "rendezvous/agreement/events.h"
 #include "rendezvous/finding/host_list.h"
 
 namespace muster::launcher {
@@ -97,21 +96,11 @@ void NodeAgent::ask_candidates(const rendezvous::leader_output::AskCandidates& q
                 if (heard.leader) {
                   told_list_ = {*heard.leader};
                   leader_host_->told({.question = question.number, .elsewhere = true});
-                } else if (heard.remembering) {
-                  wait_for_former(*heard.remembering);
-                } else {
+                } else if (!heard.remembering) {
                   member_->on_asked(doors_.loop.now(), question);
                 }
                 wake();
               });
-}
-
-void NodeAgent::wait_for_former(const rendezvous::Candidate& agent) {
-  std::string reason = agent.to_string() +
-                       " was in this job and has no leader now: another part of it may run, which "
-                       "must be found, or this agent end";
-  if (std::exchange(told_.awaited, reason) != reason)
-    log::info(rendezvous::kEventLeaderAwaited, {{"reason", reason}});
 }
 
 void NodeAgent::met_self(int candidate) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
 #include "rendezvous/finding/missing_hosts.h"
 
 namespace muster::launcher {
@@ -62,8 +63,17 @@ void LeaderGuide::finish() {
     queries_.clear();
     waiting_.clear();
     open_ = 0;
+    tell_awaited();
     std::exchange(done_, nullptr)(std::exchange(heard_, {}));
   });
+}
+
+void LeaderGuide::tell_awaited() {
+  if (heard_.leader || !heard_.remembering) return;
+  std::string reason = heard_.remembering->to_string() +
+                       " was in this job and has no leader now: another part of it may run, which "
+                       "must be found, or this agent end";
+  if (std::exchange(awaited_, reason) != reason) log::info("leader.awaited", {{"reason", reason}});
 }
 
 }  // namespace muster::launcher

@@ -50,6 +50,7 @@ class LeaderGuide {
   void ask_next();
   void answered(const rendezvous::Candidate& agent, const Result<AgentQuery::Answer>& answer);
   void finish();
+  void tell_awaited();
 
   const AgentQuery::Doors doors_;
   const std::string run_id_;
@@ -58,6 +59,7 @@ class LeaderGuide {
   std::vector<std::unique_ptr<AgentQuery>> queries_;  // until the end: one calls from within
   size_t open_ = 0;                                   // of queries_
   Heard heard_;
+  std::string awaited_;  // the last reason that was told
   Done done_;
   Timer deadline_;
   Timer end_;

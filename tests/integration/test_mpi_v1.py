@@ -7,8 +7,8 @@ from harness import SUPPORT, MusterTest
 
 PODS = os.path.join(os.path.dirname(SUPPORT), "data", "pods", "training-operator", "mpi-v1")
 NAME = "tensorflow-mnist-"
-# exec POD -- /bin/sh -c COMMAND
-KUBECTL = '#!/bin/sh\necho "$2" >>"$OUT"/pods\nshift 3\nexec "$@"\n'
+# exec POD -- /bin/sh -c COMMAND, under the pod's name: daemons of one name share a folder, and each makes it.
+KUBECTL = '#!/bin/sh\necho "$2" >>"$OUT"/pods\npod=$2\nshift 3\nexec unshare --uts sh -c \'hostname "$0"; exec "$@"\' "$pod" "$@"\n'
 
 
 class MpiJobV1Test(MusterTest):

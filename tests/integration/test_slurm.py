@@ -142,7 +142,8 @@ class BatchTest(SlurmTest):
             'trap \'echo "$RANK" >>"$OUT"/told; exit 0\' USR1\necho "$RANK" >>"$OUT"/runs\nwhile :; do sleep 0.1; done'),
             "--signal=USR1@60", "--time=1")
         self.wait_for_state(job, "COMPLETED")
-        self.assertEqual(sorted(self.read("told").splitlines()), ["0", "1"])
+        # Slurm signals each process of the step, and Muster hands its own signal on: a rank may hear it twice.
+        self.assertEqual(set(self.read("told").splitlines()), {"0", "1"})
 
 
 if __name__ == "__main__":

@@ -20,28 +20,26 @@ using rendezvous::RefuseCode;
 
 constexpr const char* kLoopback = "127.0.0.1";
 
-// Where an agent that does not lead says that the leader is; none = it is the leader's own word, or
-// it knows of none.
-std::optional<rendezvous::Candidate> pointer_in(const std::string& status) {
-  const auto parsed = parse_json(status);
-  if (!parsed || !parsed->is_object()) return std::nullopt;
-  const auto found = parsed->find("leader_at");
-  if (found == parsed->end() || !found->is_string()) return std::nullopt;
-  auto hosts = rendezvous::parse_host_list(found->get<std::string>(), {});
-  if (!hosts || hosts->size() != 1) return std::nullopt;
-  return hosts->front();
-}
+// What a query needs of an agent's status.
+struct StatusWord {
+  bool leads = false;                              // it is the leader's own word
+  bool in_round = false;                           // or was, in this job
+  std::optional<rendezvous::Candidate> leader_at;  // that another one leads; none = not known
+};
 
-bool is_leaders_word(const std::string& status) {
-  const auto parsed = parse_json(status);
-  return parsed && parsed->is_object() && parsed->contains("leader");
-}
-
-bool names_round(const std::string& status) {
-  const auto parsed = parse_json(status);
-  if (!parsed || !parsed->is_object()) return false;
-  const auto round = parsed->find("round");
-  return round != parsed->end() && round->is_number_unsigned() && round->get<uint64_t>() > 0;
+StatusWord read_status(const std::string& json) {
+  StatusWord word;
+  const auto status = parse_json(json);
+  if (!status || !status->is_object()) return word;
+  word.leads = status->contains("leader");
+  const auto round = status->find("round");
+  word.in_round =
+      round != status->end() && round->is_number_unsigned() && round->get<uint64_t>() > 0;
+  const auto found = status->find("leader_at");
+  if (found == status->end() || !found->is_string()) return word;
+  const auto hosts = rendezvous::parse_host_list(found->get<std::string>(), {});
+  if (hosts && hosts->size() == 1) word.leader_at = hosts->front();
+  return word;
 }
 
 // The agent of this machine: it listens on every interface, or the job is on loopback anyway.
@@ -144,17 +142,16 @@ void AgentQuery::take(const rendezvous::Message& message) {
 }
 
 void AgentQuery::take_status(const std::string& json) {
-  const auto leader = pointer_in(json);
-  if (!leader) {
-    const bool leads = is_leaders_word(json);
-    return finish(
-        Answer{json, "", leads ? std::optional(asked_) : std::nullopt, leads || names_round(json)});
+  const StatusWord word = read_status(json);
+  if (!word.leader_at) {
+    const auto leader = word.leads ? std::optional(asked_) : std::nullopt;
+    return finish(Answer{json, "", leader, word.leads || word.in_round});
   }
-  if (!question_.follow) return finish(Answer{json, "", leader, true});
+  if (!question_.follow) return finish(Answer{json, "", word.leader_at, true});
   follower_ = json;
   waiting_.clear();
   if (pointers_++ < kMaxPointers) {
-    waiting_.push_back(*leader);
+    waiting_.push_back(*word.leader_at);
   } else {
     problems_.emplace_back("every agent points to another one");
   }

@@ -154,60 +154,125 @@ void explain_interpreter(Options& options, const Environment& environment) {
                                         : "found"});
 }
 
-Result<CommandLine> read(const Invocation& invocation, const Environment& environment,
-                         const RandomBytes& random, const PodFacts* pod) {
-  auto raw = scan(invocation, environment);
+// One reading. What is added last counts least.
+class Reader {
+ public:
+  Reader(const Invocation& invocation, const Environment& environment, const PodFacts* pod)
+      : invocation_(invocation),
+        environment_(environment),
+        pod_(pod),
+        files_(pod != nullptr ? pod->files : real_files_) {}
+
+  Result<CommandLine> read(const RandomBytes& random);
+
+ private:
+  Status find_contract();
+  Status find_manifest();
+  Status find_program();
+  void warn();
+  Status add_values();
+  Result<CommandLine> answered();
+  Result<CommandLine> resolved(const RandomBytes& random);
+
+  const Invocation& invocation_;
+  const Environment& environment_;
+  const PodFacts* const pod_;
+  const RealFiles real_files_;
+  const Files& files_;
+  RawFlags raw_;
+  std::optional<Contract> contract_;
+  std::string refusal_;  // why the pod's contract does not count
+  std::optional<Workload> manifest_;
+  RawFlags container_;  // the command of the manifest's container
+};
+
+Result<CommandLine> Reader::read(const RandomBytes& random) {
+  auto raw = scan(invocation_, environment_);
   if (!raw) return std::move(raw).error();
-  forget_auto(*raw);
-  CommandLine command_line;
-  auto contract = contract_for(*raw, pod);
+  raw_ = *std::move(raw);
+  forget_auto(raw_);
+  MUSTER_RETURN_IF_ERROR(find_contract());
+  const bool holds = contract_ && contract_->holds;
+  if (holds && !raw_.is_on(flag::kExplain)) {  // whatever there is to run
+    CommandLine held;
+    held.contract = std::move(contract_);
+    return held;
+  }
+  if (contract_) refusal_ = refuses_mpi(said_framework(raw_), *contract_);
+  if (!refusal_.empty()) contract_.reset();
+  MUSTER_RETURN_IF_ERROR(find_manifest());
+  MUSTER_RETURN_IF_ERROR(find_program());
+  warn();
+  MUSTER_RETURN_IF_ERROR(add_values());
+  return raw_.request ? answered() : resolved(random);
+}
+
+Status Reader::find_contract() {
+  auto contract = contract_for(raw_, pod_);
   if (!contract) return std::move(contract).error();
-  command_line.contract = *std::move(contract);
-  const bool holds = command_line.contract && command_line.contract->holds;
-  if (holds && !raw->is_on(flag::kExplain)) return command_line;  // whatever there is to run
-  const std::string refusal =
-      command_line.contract ? refuses_mpi(said_framework(*raw), *command_line.contract) : "";
-  if (!refusal.empty()) command_line.contract.reset();
-  const RealFiles real_files;
-  const Files& files = pod != nullptr ? pod->files : real_files;
-  const auto manifest = manifest_of(*raw, files);
-  if (!manifest) return Error(manifest.error());
-  RawFlags container;
-  if (*manifest) {
-    auto command = container_command(*raw, **manifest, command_line.contract);
-    if (!command) return std::move(command).error();
-    container = *std::move(command);
+  contract_ = *std::move(contract);
+  return {};
+}
+
+Status Reader::find_manifest() {
+  auto manifest = manifest_of(raw_, files_);
+  if (!manifest) return std::move(manifest).error();
+  manifest_ = *std::move(manifest);
+  if (!manifest_) return {};
+  auto command = container_command(raw_, *manifest_, contract_);
+  if (!command) return std::move(command).error();
+  container_ = *std::move(command);
+  return {};
+}
+
+// What the workers run: an inner launcher has given its place to this one.
+Status Reader::find_program() {
+  auto found = manifest_ && !raw_.program
+                   ? with_container_program(std::move(raw_), container_, *manifest_, contract_)
+                   : without_inner_launcher(std::move(raw_), environment_, contract_);
+  if (!found) return std::move(found).error();
+  raw_ = *std::move(found);
+  return {};
+}
+
+void Reader::warn() {
+  if (!refusal_.empty()) raw_.warnings.push_back(refusal_);
+  for (std::string& line : unread_variables(environment_)) raw_.warnings.push_back(std::move(line));
+  if (raw_.request) return;
+  warn_of_flags_behind(raw_);
+  if (!manifest_) warn_of_dollars(raw_);
+}
+
+// Of flags that nobody gave.
+Status Reader::add_values() {
+  if (contract_) {
+    if (raw_.find(flag::kNprocPerNode) != nullptr) contract_->says_slots = false;
+    auto added = apply_contract(std::move(raw_), *contract_);
+    if (!added) return std::move(added).error();
+    raw_ = *std::move(added);
   }
-  raw = *manifest && !raw->program
-            ? with_container_program(*std::move(raw), container, **manifest, command_line.contract)
-            : without_inner_launcher(*std::move(raw), environment, command_line.contract);
-  if (!raw) return std::move(raw).error();
-  if (!refusal.empty()) raw->warnings.push_back(refusal);
-  for (std::string& line : unread_variables(environment)) raw->warnings.push_back(std::move(line));
-  if (!raw->request) {
-    warn_of_flags_behind(*raw);
-    if (!*manifest) warn_of_dollars(*raw);
-  }
-  if (command_line.contract) {
-    if (raw->find(flag::kNprocPerNode) != nullptr) command_line.contract->says_slots = false;
-    raw = apply_contract(*std::move(raw), *command_line.contract);
-    if (!raw) return std::move(raw).error();
-  }
-  if (*manifest)
-    raw =
-        with_manifest_values(*std::move(raw), container, **manifest, command_line.contract, files);
-  if (pod != nullptr) raw = with_host_slots(*std::move(raw), *pod);
-  if (raw->request) {
-    auto text = answer(*raw->request, invocation.personality, raw->dialect);
-    if (!text) return std::move(text).error();
-    command_line.print = *std::move(text);
-    return command_line;
-  }
-  auto options = resolve_options(*raw, invocation.personality, random);
+  if (manifest_)
+    raw_ = with_manifest_values(std::move(raw_), container_, *manifest_, contract_, files_);
+  if (pod_ != nullptr) raw_ = with_host_slots(std::move(raw_), *pod_);
+  return {};
+}
+
+Result<CommandLine> Reader::answered() {
+  auto text = answer(*raw_.request, invocation_.personality, raw_.dialect);
+  if (!text) return std::move(text).error();
+  CommandLine command_line;
+  command_line.print = *std::move(text);
+  return command_line;
+}
+
+Result<CommandLine> Reader::resolved(const RandomBytes& random) {
+  auto options = resolve_options(raw_, invocation_.personality, random);
   if (!options) return std::move(options).error();
+  CommandLine command_line;
   command_line.options = *std::move(options);
-  if (command_line.contract) explain_secret(command_line, environment);
-  if (command_line.options.explain) explain_interpreter(command_line.options, environment);
+  command_line.contract = std::move(contract_);
+  if (command_line.contract) explain_secret(command_line, environment_);
+  if (command_line.options.explain) explain_interpreter(command_line.options, environment_);
   if (command_line.options.explain) command_line.print = explain_text(command_line.options);
   return command_line;
 }
@@ -216,7 +281,7 @@ Result<CommandLine> read(const Invocation& invocation, const Environment& enviro
 
 Result<CommandLine> read_command_line(const Invocation& invocation, const Environment& environment,
                                       const RandomBytes& random, const PodFacts* pod) {
-  auto command_line = read(invocation, environment, random, pod);
+  auto command_line = Reader(invocation, environment, pod).read(random);
   if (!command_line) {
     Error error = std::move(command_line).error();
     error.text = message(error.text);

@@ -22,10 +22,9 @@
 #include "launcher/options/job_setup.h"
 #include "launcher/output/console.h"
 #include "launcher/program/drivers.h"
+#include "launcher/program/event_records.h"
 #include "launcher/program/front_end.h"
 #include "launcher/program/own_sidecar.h"
-#include "launcher/program/run_folder.h"
-#include "launcher/program/status_service.h"
 #include "launcher/progress/progress_watch.h"
 #include "launcher/progress/trainer_door.h"
 #include "launcher/report/error_file.h"
@@ -39,8 +38,6 @@ namespace {
 
 // Programs that make sockets below have room for their names.
 constexpr size_t kFolderNameBytes = 16;
-// Of an agent, in the ids of its events.
-constexpr size_t kMarkBytes = 12;
 
 Result<RandomBytes> random_bytes() {
   RandomBytes bytes;
@@ -107,14 +104,9 @@ int report_error(const Error& error, const Invocation& invocation,
   return code;
 }
 
-// Opens the status port of a conductor; empty = there is none.
-using Serve = std::function<std::unique_ptr<StatusPort>(const AgentContext&,
-                                                        const std::function<NodeFacts()>&)>;
-
 // Lets a conductor of the job (Agent, NodeAgent) work until it is done.
 template <typename Conductor>
-Result<int> conduct(const AgentDoors& doors, const AgentContext& context, const Serve& serve,
-                    OwnSidecar& sidecar) {
+Result<int> conduct(const AgentDoors& doors, const AgentContext& context, EventRecords& records) {
   Conductor conductor(doors, context, make_driver(context.options, context.contract));
   int exit_code = kExitInternal;
   conductor.on_finished([&exit_code, &doors](int code) {
@@ -123,39 +115,31 @@ Result<int> conduct(const AgentDoors& doors, const AgentContext& context, const 
   });
   MUSTER_RETURN_IF_ERROR(conductor.start());
   const std::unique_ptr<StatusPort> port =
-      serve ? serve(context, [&conductor] { return conductor.facts(); }) : nullptr;
-  MUSTER_RETURN_IF_ERROR(
-      run_with_signals(doors.loop, context.setup.signal_fd.get(),
-                       [&conductor, &context, &sidecar](const ReceivedSignal& signal) {
-                         sidecar.note(signal, context.setup);
-                         conductor.handle_signal(signal);
-                       }));
+      records.serve(context, [&conductor] { return conductor.facts(); });
+  MUSTER_RETURN_IF_ERROR(run_with_signals(doors.loop, context.setup.signal_fd.get(),
+                                          [&conductor, &records](const ReceivedSignal& signal) {
+                                            records.note(signal);
+                                            conductor.handle_signal(signal);
+                                          }));
   return exit_code;
 }
 
-Result<std::string> event_mark() {
-  auto mark = unguessable_digits();
-  if (mark) mark->resize(kMarkBytes);
-  return mark;
-}
-
-// None: nobody asked for one.
-Result<std::unique_ptr<Journal>> open_journal(const JournalPlace& place, const std::string& folder,
-                                              const Clock& clock) {
-  if (folder.empty()) return std::unique_ptr<Journal>();
-  auto mark = event_mark();
-  if (!mark) return std::move(mark).error();
-  JournalOptions wanted{.folder = folder, .place = place, .mark = *std::move(mark)};
-  return Journal::create(std::move(wanted), clock);
-}
-
-void log_contract(const Contract& contract) {
-  std::vector<std::string> flags;
-  for (const auto& [flag, text, source] : contract.values)
-    flags.push_back(long_name(row_of(flag)) + " " + text);
-  log::info("job.contract", {{"controller", contract.controller},
-                             {"says", join(flags, " ")},
-                             {"secret", contract.secret_file}});
+// What is to be told of how this agent starts, once there is somebody to hear it.
+void log_start(const Options& options, const Contract* contract, const TemporaryPlace& temporary) {
+  for (const std::string& warning : options.warnings)
+    log::warning("options.warning", {{"text", warning}});
+  if (contract != nullptr) {
+    std::vector<std::string> flags;
+    for (const auto& [flag, text, source] : contract->values)
+      flags.push_back(long_name(row_of(flag)) + " " + text);
+    log::info("job.contract", {{"controller", contract->controller},
+                               {"says", join(flags, " ")},
+                               {"secret", contract->secret_file}});
+  }
+  if (!temporary.problem.empty()) {
+    log::warning("temp.elsewhere",
+                 {{"error", temporary.problem}, {"action", "going on in " + temporary.folder}});
+  }
 }
 
 // Workers whose script reports to the Trainer by itself reach the agent instead. None: nobody is
@@ -181,6 +165,8 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
                       const ProcessSetup& setup) {
   const auto token = unguessable_digits();
   if (!token) return Error(token.error());
+  // Not of the token, which is in the name of a socket that everybody sees: whoever knows the
+  // folder's name before it is made can be there first.
   const auto folder = unguessable_digits();
   if (!folder) return Error(folder.error());
   Options options = command_line.options;
@@ -192,39 +178,25 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
   const JournalPlace place = place_of(options, contract);
   set_up_log(options, place, console);
   RealFiles files;
-  options.report.targets = usable_targets(options.report.targets, environment, files);
-  const TemporaryPlace temporary = find_temporary_place(files, environment);
-  auto run_folder = RunFolder::choose(options, files, temporary.folder);
-  if (!run_folder) return std::move(run_folder).error();
-  auto journal = open_journal(place, (*run_folder)->path(), verb.clock());
-  if (!journal) return std::move(journal).error();
-  for (const std::string& warning : options.warnings)
-    log::warning("options.warning", {{"text", warning}});
-  if (contract != nullptr) log_contract(*contract);
   DnsResolver resolver(verb.loop());
   const AgentDoors doors{verb.loop(),    verb.clock(), verb.processes(), files,
                          verb.network(), resolver,     console};
-  std::unique_ptr<StatusService> status;
-  const auto status_place = status_address(options, environment, contract != nullptr);
-  if (status_place) {
-    auto mark = event_mark();
-    if (!mark) return std::move(mark).error();
-    status = std::make_unique<StatusService>(doors, place, journal->get(), *std::move(mark));
-  }
-  if (!temporary.problem.empty()) {
-    log::warning("temp.elsewhere",
-                 {{"error", temporary.problem}, {"action", "going on in " + temporary.folder}});
-  }
+  options.report.targets = usable_targets(options.report.targets, environment, files);
+  const TemporaryPlace temporary = find_temporary_place(files, environment);
+  auto kept = EventRecords::create(doors, {.options = options,
+                                           .environment = environment,
+                                           .setup = setup,
+                                           .place = place,
+                                           .has_contract = contract != nullptr,
+                                           .temp_dir = temporary.folder});
+  if (!kept) return std::move(kept).error();
+  EventRecords& records = **kept;
+  log_start(options, contract, temporary);
   const std::string own_folder =
-      // Not of the token, which is in the name of a socket that everybody sees: whoever knows this
-      // name before the folder is made can be there first.
       temporary.folder + "/muster-" + folder->substr(0, kFolderNameBytes);
-  OwnSidecar sidecar(verb.loop(), verb.processes());
-  sidecar.start(options, (*run_folder)->path(), (*run_folder)->is_own(), environment, setup);
-  if (sidecar.pid() != 0) (*run_folder)->hand_over();
   ProgressWatch progress(verb.loop(), own_folder, options.progress_pattern);
   JobTimeline timeline(verb.loop(), verb.clock());
-  const auto door = open_trainer_door(options, environment, doors, (*run_folder)->path(), progress);
+  const auto door = open_trainer_door(options, environment, doors, records.folder(), progress);
   const AgentContext context{
       .options = options,
       .environment = environment,
@@ -239,26 +211,16 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
       .timeline = &timeline,
       .contract = contract,
       .worker_variables = door ? door->variables() : std::vector<PlannedVariable>(),
-      .sidecar = sidecar.pid(),
-      .renamed = [&options, &console, keeper = journal->get(), &status](const std::string& job,
-                                                                        const std::string& node) {
+      .sidecar = records.sidecar(),
+      .renamed = [&options, &console, &records](const std::string& job, const std::string& node) {
         const JournalPlace other{.job = job, .run_id = options.run_id, .node = node};
         set_sink(options, other, console);
-        if (keeper != nullptr) keeper->set_place(other);
-        if (status) status->set_place(other);
+        records.set_place(other);
       }};
-  Serve serve;
-  if (status) {
-    serve = [&status, &status_place](const AgentContext& served,
-                                     const std::function<NodeFacts()>& facts) {
-      return status->serve(*status_place, served, facts);
-    };
-  }
-  auto code = needs_node_agent(options) ? conduct<NodeAgent>(doors, context, serve, sidecar)
-                                        : conduct<Agent>(doors, context, serve, sidecar);
+  auto code = needs_node_agent(options) ? conduct<NodeAgent>(doors, context, records)
+                                        : conduct<Agent>(doors, context, records);
   console.log_problems();
-  journal->reset();  // so that the sidecar sees the agent's end
-  sidecar.finish(setup);
+  records.finish();
   log::set_sink({});
   return code;
 }

@@ -20,20 +20,18 @@ build:
 	@.ci/install build
 	@$(call ninja,release)
 
-## make test          set up, build and run every test that needs only Debian's packages: unit tests and fuzz targets under
-##                    the sanitizers, integration tests and simulation with the release build
+## make test          set up, build and run the tests that need only Debian's packages: unit tests, simulation, integration
 test: configured
-	@$(PYTHON) tests/run.py build-release build-asan tidy unit fuzz simulation integration
+	@$(PYTHON) tests/run.py tidy build-release build-tests unit simulation integration
 
 .PHONY: configured
 configured:
 	@.ci/install build run test
-	@cmake --preset asan >/dev/null && cmake --preset release >/dev/null  # also when a file or a package was added
+	@for preset in release asan tidy; do cmake --preset $$preset >/dev/null || exit; done  # also when a file or a package was added
 
-## make asan          build product and tests under the sanitizers
-asan:
-	@.ci/install build test
-	@$(call ninja,asan)
+## make asan          unit tests and short runs of every fuzz target under the sanitizers
+asan: configured
+	@$(PYTHON) tests/run.py build-asan unit-asan fuzz
 
 ## make debug         build product and tests for the debugger
 debug:
@@ -75,7 +73,7 @@ check-format:
 ## make tidy          clang-tidy over all sources, see .clang-tidy
 tidy: configured
 	@.ci/install check
-	@$(PYTHON) tests/tidy/clang_tidy.py --build build/asan
+	@$(PYTHON) tests/tidy/clang_tidy.py --build build/tidy
 
 ## make fuzz          fuzz with clang's libFuzzer: make fuzz TARGET=store_protocol_fuzz SECONDS=600
 FUZZ_TARGETS = $(or $(TARGET),$(basename $(notdir $(wildcard tests/fuzz/*_fuzz.cc))))

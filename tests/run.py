@@ -3,9 +3,9 @@
 
     tests/run.py [--build build/asan] [--binary build/release/muster] [PART...]
 
-Without names: tidy, unit, fuzz, integration. Whatever the order of the names, the parts run so:
+Without names: tidy, unit, simulation, integration. Whatever the order of the names, the parts run so:
   tidy, format, build-release                 one after the other, with all CPUs
-  build-asan, unit, fuzz, simulation, clang-tidy    what computes, with lower priority, beside
+  build-tests, unit, simulation, build-asan, unit-asan, fuzz, clang-tidy    what computes, with lower priority, beside
   integration, compat, grid                   what mostly waits
   example, bench                              alone
 Then each test that failed is run again, alone (tests/gate/outcome.py has the rules). At the end come the unstable tests, the
@@ -32,23 +32,23 @@ from gate import outcome as outcomes  # noqa: E402
 from gate import processes, programs, scripts  # noqa: E402
 from gate.outcome import Outcome  # noqa: E402
 
-PARTS = {"unit": programs.run_unit, "fuzz": programs.run_fuzz, "simulation": programs.run_simulation, "tidy": scripts.run_tidy,
-         "integration": scripts.run_integration, "compat": scripts.run_compat, "grid": scripts.run_grid,
+PARTS = {"unit": programs.run_unit, "simulation": programs.run_simulation, "unit-asan": programs.run_unit_sanitized,
+         "fuzz": programs.run_fuzz, "tidy": scripts.run_tidy, "integration": scripts.run_integration, "compat": scripts.run_compat, "grid": scripts.run_grid,
          **{part: functools.partial(scripts.run_command, part) for part in scripts.COMMANDS}}
-USUAL_PARTS = ("unit", "fuzz", "tidy", "integration")
+USUAL_PARTS = ("tidy", "unit", "simulation", "integration")
 FIRST = ("tidy", "format", "build-release")
-COMPUTING = ("build-asan", "unit", "fuzz", "simulation", "clang-tidy")
+COMPUTING = ("build-tests", "unit", "simulation", "build-asan", "unit-asan", "fuzz", "clang-tidy")
 WAITING = ("integration", "compat", "grid")
 LAST = ("example", "bench")
-NEEDS = {"unit": "build-asan", "fuzz": "build-asan", "clang-tidy": "build-asan", "simulation": "build-release",
-         "integration": "build-release", "compat": "build-release", "grid": "build-release", "example": "build-release",
+NEEDS = {"build-tests": "build-release", "unit": "build-tests", "simulation": "build-tests", "unit-asan": "build-asan",
+         "fuzz": "build-asan", "integration": "build-release", "compat": "build-release", "grid": "build-release", "example": "build-release",
          "bench": "build-release"}
 
 
 def parse_arguments(words):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "asan", help="of unit and fuzz")
-    parser.add_argument("--binary", type=pathlib.Path, default=ROOT / "build" / "release" / "muster", help="of the other tests")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "asan", help="of unit-asan and fuzz")
+    parser.add_argument("--binary", type=pathlib.Path, default=ROOT / "build" / "release" / "muster", help="of the other tests; its folder has those of unit and simulation")
     parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(PARTS))
     options = parser.parse_args(words)
     unknown = [part for part in options.parts if part not in PARTS]
@@ -58,7 +58,6 @@ def parse_arguments(words):
     options.build = options.build.resolve()
     options.binary = options.binary.resolve()
     options.logs = ROOT / "build" / "logs"
-    options.simulation = options.binary.parent / "tests" / "simulation_test" if "simulation" in options.parts else None
     return options
 
 

@@ -16,7 +16,8 @@ from gate.processes import Stopwatch, describe_exit, run_program
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 
 UNIT_SECONDS = 300  # for one test program; its tests take milliseconds, more under a sanitizer
-SHARDS = {"simulation_test": 2}  # its tests take a minute, so they are spread over the CPUs
+SIMULATION = "simulation_test"
+SHARDS = {SIMULATION: 2}  # its tests take a minute, so they are spread over the CPUs
 MOST_DEATHS = 5  # of one program; what is left then counts as never reported
 FUZZ_RUNS = 100_000
 FUZZ_SECONDS = 3  # a slow target stops here, having run fewer inputs
@@ -102,7 +103,7 @@ def run_unit_shard(job):
     program, filters, shard, shards = job
     code, text = run_program([program, "--gtest_list_tests", "--gtest_filter=" + filters], UNIT_SECONDS, program.parent)
     names = read_list(text)[shard::shards]
-    title = program.name + (f" {shard + 1} of {shards}" if shards > 1 else "")
+    title = f"{program.parents[1].name}/{program.name}" + (f" {shard + 1} of {shards}" if shards > 1 else "")
     if code != 0 or not names:
         outcome = Outcome()
         outcome.fail(title, "reported no test" if code == 0 else f"{describe_exit(code)}\n{text[-8000:]}")
@@ -115,19 +116,27 @@ def shards_of(program, filters="*"):
     return [(program, filters, shard, shards) for shard in range(shards)]
 
 
+def test_programs(build):
+    return sorted(path for path in (build / "tests").glob("*_test") if os.access(path, os.X_OK) and path.is_file())
+
+
 def run_unit(options):
-    """All test programs of the folder. Of the simulation only what a sanitizer is needed for; run_simulation does the rest."""
-    programs = sorted(path for path in (options.build / "tests").glob("*_test")
-                      if os.access(path, os.X_OK) and path.is_file())
+    """All test programs beside the binary but the simulation, which is a part of its own."""
+    programs = [program for program in test_programs(options.binary.parent) if program.name != SIMULATION]
+    jobs = [job for program in programs for job in shards_of(program)]
+    return run_each(run_unit_shard, jobs, f"no unit test program in {options.binary.parent}/tests")
+
+
+def run_unit_sanitized(options):
+    """All test programs of the folder; of the simulation only what a sanitizer is needed for."""
     jobs = []
-    for program in programs:
-        whole = program.name != "simulation_test" or options.simulation is None
-        jobs += shards_of(program, "*" if whole else "*.PromisesHold*:*.SameSeed*")
+    for program in test_programs(options.build):
+        jobs += shards_of(program, "*" if program.name != SIMULATION else "*.PromisesHold*:*.SameSeed*")
     return run_each(run_unit_shard, jobs, f"no unit test program in {options.build}/tests")
 
 
 def run_simulation(options):
-    return run_each(run_unit_shard, shards_of(options.simulation), "no simulation")
+    return run_each(run_unit_shard, shards_of(options.binary.parent / "tests" / SIMULATION), "no simulation")
 
 
 # --- fuzz targets ------------------------------------------------------------------------------

@@ -19,14 +19,15 @@ ROOT = TESTS.parent
 SCRIPT_SECONDS = {"integration": 1500, "compat": 2100, "grid": 4 * 3600}  # for all of them
 AGAIN_SECONDS = 900  # for one test
 COMMANDS = {  # what to run, and for how long at the most
-    "build-release": (["ninja", "-C", "build/release", "all", "simulation_test"], 1200),
+    "build-release": (["ninja", "-C", "build/release"], 1200),
+    "build-tests": (["nice", "ninja", "-C", "build/release", "tests/all"], 1200),
     "build-asan": (["nice", "ninja", "-C", "build/asan"], 1800),
     "format": (["make", "--no-print-directory", "check-format"], 300),
-    "clang-tidy": (["nice", "-n", "19", sys.executable, "tests/tidy/clang_tidy.py", "--build", "build/asan"], 2400),
+    "clang-tidy": (["nice", "-n", "19", sys.executable, "tests/tidy/clang_tidy.py", "--build", "build/tidy"], 2400),
     "example": (["make", "--no-print-directory", "run"], 600),
     "bench": (["make", "--no-print-directory", "bench", "ARGS=launch restart binary store rounds failures --quick"], 600),
 }
-QUIET = ("build-release", "build-asan", "clang-tidy")  # their lines are many, and they run beside others
+QUIET = ("build-release", "build-tests", "build-asan", "clang-tidy")  # their lines are many, and they run beside others
 
 
 # --- integration and compatibility tests ---------------------------------------------------------

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "launcher/render/form_of_manifest.h"
 #include "launcher/render/job_form.h"
 
 namespace muster::launcher {
@@ -39,6 +40,18 @@ inline std::string variable_of(const nlohmann::json& pod, const std::string& nam
        pod["spec"]["containers"][0].value("env", nlohmann::json::array()))
     if (variable["name"] == name) return variable.value("value", "");
   return "";
+}
+
+/// "" = it is a form.
+inline std::string problem_of(const std::string& manifest) {
+  const auto form = form_of_manifest(manifest, "");
+  return form ? "" : form.error().text;
+}
+
+/// What a JSON pointer leads to; null = nothing is there.
+inline nlohmann::json at(const nlohmann::json& document, const std::string& pointer) {
+  const nlohmann::json::json_pointer place(pointer);
+  return document.is_object() && document.contains(place) ? document.at(place) : nlohmann::json();
 }
 
 }  // namespace muster::launcher

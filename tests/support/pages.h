@@ -17,7 +17,7 @@ inline void expect_file(const std::string& name, const std::string& text) {
   if (std::getenv("RENEW_PAGES") != nullptr) std::ofstream(path) << text;
   std::ifstream file(path);
   const std::string kept{std::istreambuf_iterator<char>(file), {}};
-  EXPECT_EQ(kept, text) << "renew it with RENEW_PAGES=1 build/asan/tests/launcher_test "
+  EXPECT_EQ(kept, text) << "renew it with RENEW_PAGES=1 build/release/tests/launcher_test "
                            "--gtest_filter='*Page*'";
 }
 
@@ -29,7 +29,7 @@ inline void expect_page(const std::string& name, const std::string& text) {
 /// The line that says where a page comes from.
 inline std::string made_from(const std::string& source) {
   return "<!-- Made from " + source +
-         " by a unit test. Renew it with: RENEW_PAGES=1 build/asan/tests/launcher_test "
+         " by a unit test. Renew it with: RENEW_PAGES=1 build/release/tests/launcher_test "
          "--gtest_filter='*Page*' -->\n";
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """clang-tidy over every source of a build folder, one process per CPU.
 
-    tests/tidy/clang_tidy.py --build build/asan [FILE...]
+    tests/tidy/clang_tidy.py --build build/tidy [FILE...]
 
 Most of its time goes into headers, so several sources are read as one text: that takes a third of the time. When a text is
 not clean, its halves are read, and so on: the sources may only not go together, or one has a finding. A source that passed is

@@ -146,9 +146,9 @@ class Programs(unittest.TestCase):
         self.assertEqual((outcome.passed, names_of(outcome.unstable)), (1, ["a_fuzz"]))
 
     def test_a_folder_without_programs_is_a_failure(self):
-        options = run.parse_arguments(["--build", self.folder])
-        self.assertEqual(programs.run_unit(options).failed(), 1)
-        self.assertEqual(programs.run_fuzz(options).failed(), 1)
+        options = run.parse_arguments(["--build", self.folder, "--binary", f"{self.folder}/muster"])
+        for run_part in (programs.run_unit, programs.run_unit_sanitized, programs.run_fuzz):
+            self.assertEqual(run_part(options).failed(), 1)
 
     def test_what_was_started_ends_with_the_runner(self):
         process = processes.start(["sleep", "1000"])
@@ -295,11 +295,11 @@ class Sum(unittest.TestCase):
     def test_what_needs_a_build_that_failed_is_not_run(self):
         def fails(_options):
             outcome = Outcome()
-            outcome.fail("build-asan", "no")
+            outcome.fail("build-tests", "no")
             return outcome
-        with unittest.mock.patch.dict(run.PARTS, {"build-asan": fails, "unit": lambda _options: self.fail("was run")}), quiet() as output:
-            self.assertEqual(run.main(["build-asan", "unit"]), 1)
-        self.assertIn("not run, because build-asan failed", output.getvalue())
+        with unittest.mock.patch.dict(run.PARTS, {"build-tests": fails, "unit": lambda _options: self.fail("was run")}), quiet() as output:
+            self.assertEqual(run.main(["build-tests", "unit"]), 1)
+        self.assertIn("not run, because build-tests failed", output.getvalue())
 
     def test_what_computes_runs_beside_what_waits_and_tidy_alone(self):
         meeting = threading.Barrier(2, timeout=30)
@@ -312,11 +312,11 @@ class Sum(unittest.TestCase):
                 return Outcome(passed=1)
             return run_it
         parts = {"unit": part("unit", meeting.wait), "integration": part("integration", meeting.wait),
-                 "tidy": part("tidy", lambda: None), "fuzz": part("fuzz", lambda: None)}
+                 "tidy": part("tidy", lambda: None), "simulation": part("simulation", lambda: None)}
         with unittest.mock.patch.dict(run.PARTS, parts), quiet() as output:
             self.assertEqual(run.main(["--build", "."]), 0)
         self.assertEqual(output.getvalue().splitlines()[-1], "4 passed, 0 failed")
-        self.assertEqual((ran[0], sorted(ran)), ("tidy", ["fuzz", "integration", "tidy", "unit"]))
+        self.assertEqual((ran[0], sorted(ran)), ("tidy", ["integration", "simulation", "tidy", "unit"]))
 
 
 class GateAndGrid(unittest.TestCase):

@@ -12,15 +12,15 @@
 namespace muster {
 namespace {
 
-const Address kServer{"127.0.0.1", 0x72d8};
-const Address kCaller{"127.0.0.1", 0xb26e};
+const Address kServerEnd{"127.0.0.1", 0x72d8};
+const Address kCallerEnd{"127.0.0.1", 0xb26e};
 
 inet_diag_msg connection() {
   inet_diag_msg body{};
   body.idiag_family = AF_INET;
   body.idiag_state = 1;
-  body.id.idiag_sport = htons(kCaller.port);
-  body.id.idiag_dport = htons(kServer.port);
+  body.id.idiag_sport = htons(kCallerEnd.port);
+  body.id.idiag_dport = htons(kServerEnd.port);
   inet_pton(AF_INET, "127.0.0.1", body.id.idiag_src);
   inet_pton(AF_INET, "127.0.0.1", body.id.idiag_dst);
   body.idiag_uid = 1500;
@@ -37,38 +37,39 @@ std::string answer_of(const inet_diag_msg& body) {
 }
 
 TEST(SocketDiag, TheOwnerOfTheConnectionThatWasAskedFor) {
-  EXPECT_EQ(decode_diag_answer(answer_of(connection()), kCaller, kServer), 1500U);
-  EXPECT_EQ(decode_diag_answer(answer_of(connection()), kServer, kCaller), std::nullopt);
+  EXPECT_EQ(decode_diag_answer(answer_of(connection()), kCallerEnd, kServerEnd), 1500U);
+  EXPECT_EQ(decode_diag_answer(answer_of(connection()), kServerEnd, kCallerEnd), std::nullopt);
 }
 
 TEST(SocketDiag, AListenerInItsPlaceAndAClosedSocketAreNobody) {
   inet_diag_msg body = connection();
   body.idiag_state = 10;
-  EXPECT_EQ(decode_diag_answer(answer_of(body), kCaller, kServer), std::nullopt);
+  EXPECT_EQ(decode_diag_answer(answer_of(body), kCallerEnd, kServerEnd), std::nullopt);
   body = connection();
   body.idiag_inode = body.idiag_uid = 0;
-  EXPECT_EQ(decode_diag_answer(answer_of(body), kCaller, kServer), std::nullopt);
+  EXPECT_EQ(decode_diag_answer(answer_of(body), kCallerEnd, kServerEnd), std::nullopt);
   body = connection();
   body.id.idiag_dport = 0;
-  EXPECT_EQ(decode_diag_answer(answer_of(body), kCaller, kServer), std::nullopt);
+  EXPECT_EQ(decode_diag_answer(answer_of(body), kCallerEnd, kServerEnd), std::nullopt);
 }
 
 TEST(SocketDiag, NoPartOfAnAnswerIsOne) {
   const std::string whole = answer_of(connection());
   for (size_t size = 0; size < whole.size(); ++size)
-    EXPECT_EQ(decode_diag_answer(std::string(whole, 0, size), kCaller, kServer), std::nullopt);
+    EXPECT_EQ(decode_diag_answer(std::string(whole, 0, size), kCallerEnd, kServerEnd),
+              std::nullopt);
   std::string error = whole;
   nlmsghdr header{};
   std::memcpy(&header, error.data(), sizeof header);
   header.nlmsg_type = NLMSG_ERROR;
   std::memcpy(error.data(), &header, sizeof header);
-  EXPECT_EQ(decode_diag_answer(error, kCaller, kServer), std::nullopt);
+  EXPECT_EQ(decode_diag_answer(error, kCallerEnd, kServerEnd), std::nullopt);
 }
 
 TEST(SocketDiag, OnlyNumericAddressesOfOneFamilyCanBeAskedFor) {
-  EXPECT_FALSE(encode_diag_request(kCaller, kServer).empty());
-  EXPECT_EQ(encode_diag_request({"::1", 1}, kServer), "");
-  EXPECT_EQ(encode_diag_request({"localhost", 1}, kServer), "");
+  EXPECT_FALSE(encode_diag_request(kCallerEnd, kServerEnd).empty());
+  EXPECT_EQ(encode_diag_request({"::1", 1}, kServerEnd), "");
+  EXPECT_EQ(encode_diag_request({"localhost", 1}, kServerEnd), "");
 }
 
 // Both families, on a real connection.

@@ -5,7 +5,7 @@
 namespace muster::elastic {
 namespace {
 
-using enum RestartPhase;
+using Phase = RestartPhase;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -34,10 +34,10 @@ TEST_F(RestartTimelineTest, ThePhasesOfAnInterruptionAddUpToItsTotal) {
   timeline_.runs(at(1), 1);
   timeline_.moved(at(2));
   timeline_.broke(fault("lost", 10, 13, 14));
-  timeline_.charge(kStop, at(16));
-  timeline_.charge(kDecide, at(17));
-  timeline_.charge(kRendezvous, at(20));
-  timeline_.charge(kCheck, seconds(2), at(30));
+  timeline_.charge(Phase::kStop, at(16));
+  timeline_.charge(Phase::kDecide, at(17));
+  timeline_.charge(Phase::kRendezvous, at(20));
+  timeline_.charge(Phase::kCheck, seconds(2), at(30));
   timeline_.runs(at(23), 2);
   EXPECT_TRUE(timeline_.take_told().empty()) << "its first step is waited for";
   timeline_.moved(at(25));
@@ -45,13 +45,13 @@ TEST_F(RestartTimelineTest, ThePhasesOfAnInterruptionAddUpToItsTotal) {
   EXPECT_EQ(done.fault.cause, "lost");
   EXPECT_EQ(done.fault.round, 1U);
   EXPECT_EQ(done.round, 2U);
-  EXPECT_EQ(of(done, kDetect), seconds(3));
-  EXPECT_EQ(of(done, kDecide), seconds(2));
-  EXPECT_EQ(of(done, kStop), seconds(2));
-  EXPECT_EQ(of(done, kRendezvous), seconds(3));
-  EXPECT_EQ(of(done, kCheck), seconds(2));
-  EXPECT_EQ(of(done, kSpawn), seconds(1));
-  EXPECT_EQ(of(done, kFirstProgress), seconds(2));
+  EXPECT_EQ(of(done, Phase::kDetect), seconds(3));
+  EXPECT_EQ(of(done, Phase::kDecide), seconds(2));
+  EXPECT_EQ(of(done, Phase::kStop), seconds(2));
+  EXPECT_EQ(of(done, Phase::kRendezvous), seconds(3));
+  EXPECT_EQ(of(done, Phase::kCheck), seconds(2));
+  EXPECT_EQ(of(done, Phase::kSpawn), seconds(1));
+  EXPECT_EQ(of(done, Phase::kFirstProgress), seconds(2));
   EXPECT_TRUE(done.moved);
   EXPECT_EQ(done.total(), seconds(15));
 }
@@ -92,18 +92,18 @@ TEST_F(RestartTimelineTest, TheNextInterruptionTellsTheOneBefore) {
 TEST_F(RestartTimelineTest, ARoundThatEndedBeforeItRanBelongsToTheSameInterruption) {
   timeline_.runs(at(0), 1);
   timeline_.broke(fault("lost", 5, 6, 6));
-  timeline_.charge(kStop, at(7));
-  timeline_.charge(kRendezvous, at(8));
+  timeline_.charge(Phase::kStop, at(7));
+  timeline_.charge(Phase::kRendezvous, at(8));
   timeline_.broke(fault("failure", 9, 10, 10));
-  timeline_.charge(kStop, at(11));
-  timeline_.charge(kRendezvous, at(12));
+  timeline_.charge(Phase::kStop, at(11));
+  timeline_.charge(Phase::kRendezvous, at(12));
   timeline_.runs(at(13), 3);
   timeline_.ends(at(14));
   const Interruption done = told();
   EXPECT_EQ(done.fault.cause, "lost");
-  EXPECT_EQ(of(done, kSpawn), seconds(3));
-  EXPECT_EQ(of(done, kStop), seconds(2));
-  EXPECT_EQ(of(done, kRendezvous), seconds(2));
+  EXPECT_EQ(of(done, Phase::kSpawn), seconds(3));
+  EXPECT_EQ(of(done, Phase::kStop), seconds(2));
+  EXPECT_EQ(of(done, Phase::kRendezvous), seconds(2));
   EXPECT_EQ(done.total(), seconds(8));
 }
 
@@ -136,8 +136,8 @@ TEST_F(RestartTimelineTest, SumsAreOfWhatWasTold) {
   EXPECT_EQ(timeline_.causes().at("failure").count, 2U);
   EXPECT_EQ(timeline_.causes().at("failure").time, seconds(8));
   EXPECT_EQ(timeline_.causes().at("lost").count, 1U);
-  EXPECT_EQ(timeline_.phases().at(static_cast<size_t>(kDetect)), seconds(3));
-  EXPECT_EQ(timeline_.phases().at(static_cast<size_t>(kFirstProgress)), seconds(3));
+  EXPECT_EQ(timeline_.phases().at(static_cast<size_t>(Phase::kDetect)), seconds(3));
+  EXPECT_EQ(timeline_.phases().at(static_cast<size_t>(Phase::kFirstProgress)), seconds(3));
 }
 
 TEST_F(RestartTimelineTest, TimeIsWellSpentFromAFirstStepToAFault) {
@@ -162,7 +162,7 @@ TEST_F(RestartTimelineTest, AStepOfWorkersThatAreBeingStoppedIsNoWork) {
   timeline_.runs(at(20), 2);
   EXPECT_DOUBLE_EQ(timeline_.productive_ratio(at(40)), 0.25) << "its first step is waited for";
   timeline_.moved(at(40));
-  EXPECT_EQ(of(told(), kFirstProgress), seconds(20));
+  EXPECT_EQ(of(told(), Phase::kFirstProgress), seconds(20));
   EXPECT_DOUBLE_EQ(timeline_.productive_ratio(at(80)), 50.0 / 80);
 }
 
@@ -186,9 +186,9 @@ TEST_F(RestartTimelineTest, WithoutStepsTimeIsWellSpentWhileTheWorkersRun) {
 
 TEST_F(RestartTimelineTest, NoTimeIsInTwoPhasesIfClocksDisagree) {
   timeline_.broke(fault("failure", 10, 10, 10));
-  timeline_.charge(kStop, at(12));
-  timeline_.charge(kDecide, at(11));
-  timeline_.charge(kCheck, seconds(100), at(14));
+  timeline_.charge(Phase::kStop, at(12));
+  timeline_.charge(Phase::kDecide, at(11));
+  timeline_.charge(Phase::kCheck, seconds(100), at(14));
   timeline_.runs(at(13), 2);
   timeline_.ends(at(20));
   EXPECT_EQ(told().total(), seconds(4));

@@ -12,13 +12,13 @@ namespace {
 using namespace std::chrono_literals;
 using rendezvous::Failure;
 
-const TimePoint kStart{1000s};
+const TimePoint kAttemptStart{1000s};
 
 Failure user_error(Duration after) {
   Failure failure;
   failure.exit_code = 1;
   failure.failure_class = "user error";
-  failure.happened = kStart + after;
+  failure.happened = kAttemptStart + after;
   return failure;
 }
 
@@ -30,7 +30,7 @@ FailureRecord record_of(int exit_code) {
   record.pid = 77;
   record.status.code = exit_code;
   record.reason = "exit code 3 (user error)";
-  record.noticed = kStart;
+  record.noticed = kAttemptStart;
   record.alive = 90s;
   record.attempt = 2;
   record.last_lines = {"a", "b"};
@@ -47,7 +47,7 @@ TEST(RootCause, WithinAMomentACauseGoesBeforeAnExitCode) {
   std::vector<Failure> failures = {user_error(0s), user_error(100ms)};
   failures[1].failure_class = "out of memory";
   EXPECT_EQ(first_of_job(failures), 1u);
-  failures[1].happened = kStart + 1s;
+  failures[1].happened = kAttemptStart + 1s;
   EXPECT_EQ(first_of_job(failures), 0u);
 }
 
@@ -64,7 +64,7 @@ TEST(RootCause, WithinAMomentALostPeerGoesAfterItsCause) {
   EXPECT_EQ(first_of_job(failures), 1u);
   failures[0].failure_class = "crashed";  // the watchdog of NCCL aborts
   EXPECT_EQ(first_of_job(failures), 1u);
-  failures[1].happened = kStart + 1s;
+  failures[1].happened = kAttemptStart + 1s;
   EXPECT_EQ(first_of_job(failures), 0u);
 }
 
@@ -101,12 +101,12 @@ TEST(RootCause, WhatWasSeenToBeKilledExplainsWhatIsOnlyPresumedToBe) {
   failures[1].failure_class = "user error";
   EXPECT_EQ(first_of_job(failures), 0u);
   failures[1].failure_class = "killed";
-  failures[1].happened = kStart + 1s;
+  failures[1].happened = kAttemptStart + 1s;
   EXPECT_EQ(first_of_job(failures), 0u);
 }
 
 TEST(RootCause, TheRecordTravelsWithItsAge) {
-  const Failure failure = to_wire(record_of(3), kStart + 1500ms, true);
+  const Failure failure = to_wire(record_of(3), kAttemptStart + 1500ms, true);
   EXPECT_EQ(failure.age_ms, 1500);
   EXPECT_EQ(failure.exit_code, 3);
   EXPECT_EQ(failure.last_lines, "a\nb");
@@ -114,18 +114,18 @@ TEST(RootCause, TheRecordTravelsWithItsAge) {
 }
 
 TEST(RootCause, ARecordFromTheFutureHasNoAge) {
-  EXPECT_EQ(to_wire(record_of(3), kStart - 1s, false).age_ms, 0);
+  EXPECT_EQ(to_wire(record_of(3), kAttemptStart - 1s, false).age_ms, 0);
 }
 
 TEST(RootCause, ClocksOfTwoNodesNeedNotAgree) {
   FailureRecord record;
-  record.noticed = kStart;
+  record.noticed = kAttemptStart;
   record.noticed_wall = WallTime{};
-  const Failure failure = to_wire(record, kStart + 1500ms, false);
+  const Failure failure = to_wire(record, kAttemptStart + 1500ms, false);
   // There it is an hour later, by both clocks.
   const WallTime wall_there = WallTime{} + 1h;
-  const FailureRecord there = from_wire(failure, kStart + 1h, wall_there);
-  EXPECT_EQ(there.noticed, kStart + 1h - 1500ms);
+  const FailureRecord there = from_wire(failure, kAttemptStart + 1h, wall_there);
+  EXPECT_EQ(there.noticed, kAttemptStart + 1h - 1500ms);
   EXPECT_EQ(there.noticed_wall, wall_there - 1500ms);
 }
 
@@ -134,7 +134,8 @@ TEST(RootCause, AnotherNodesRecordComesBackAsItWas) {
   record.failure_class = FailureClass::kCrashed;
   record.error_file.emplace();
   record.error_file->message = "ValueError: x";
-  const FailureRecord back = from_wire(to_wire(record, kStart, false), kStart, WallTime{});
+  const FailureRecord back =
+      from_wire(to_wire(record, kAttemptStart, false), kAttemptStart, WallTime{});
   EXPECT_EQ(back.rank, 4);
   EXPECT_EQ(back.local_rank, 1);
   EXPECT_EQ(back.node, "worker-2");
@@ -153,7 +154,8 @@ TEST(RootCause, AnotherNodesRecordComesBackAsItWas) {
 
 TEST(RootCause, WithoutErrorFileOrLastLinesThereAreNone) {
   FailureRecord record;
-  const FailureRecord back = from_wire(to_wire(record, kStart, false), kStart, WallTime{});
+  const FailureRecord back =
+      from_wire(to_wire(record, kAttemptStart, false), kAttemptStart, WallTime{});
   EXPECT_FALSE(back.error_file.has_value());
   EXPECT_TRUE(back.last_lines.empty());
 }
@@ -163,7 +165,7 @@ TEST(RootCause, OfLongLastLinesTheEndTravels) {
   FailureRecord record = record_of(1);
   record.last_lines.assign(30, std::string(200, 'x'));
   record.last_lines.push_back("ValueError: no such sample");
-  const Failure sent = to_wire(record, kStart, false);
+  const Failure sent = to_wire(record, kAttemptStart, false);
   EXPECT_LE(sent.last_lines.size(), rendezvous::kMaxTextBytes);
   EXPECT_TRUE(sent.last_lines.starts_with(std::string(200, 'x') + "\n"));
   EXPECT_TRUE(sent.last_lines.ends_with("\nValueError: no such sample"));
@@ -172,17 +174,17 @@ TEST(RootCause, OfLongLastLinesTheEndTravels) {
 TEST(RootCause, OfOneLineThatIsTooLongItsBeginningTravels) {
   FailureRecord record = record_of(1);
   record.last_lines = {"a", "ValueError: " + std::string(rendezvous::kMaxTextBytes, 'x')};
-  const Failure sent = to_wire(record, kStart, false);
+  const Failure sent = to_wire(record, kAttemptStart, false);
   EXPECT_EQ(sent.last_lines.size(), rendezvous::kMaxTextBytes);
   EXPECT_TRUE(sent.last_lines.starts_with("ValueError: x"));
   record.last_lines = {std::string(rendezvous::kMaxTextBytes, 'x')};
-  EXPECT_EQ(to_wire(record, kStart, false).last_lines, record.last_lines[0]);
+  EXPECT_EQ(to_wire(record, kAttemptStart, false).last_lines, record.last_lines[0]);
 }
 
 TEST(RootCause, AWordOfALaterVersionIsTheMostGeneralFailure) {
   Failure failure = user_error(0s);
   failure.failure_class = "cosmic ray";
-  EXPECT_EQ(from_wire(failure, kStart, WallTime{}).failure_class, FailureClass::kUserError);
+  EXPECT_EQ(from_wire(failure, kAttemptStart, WallTime{}).failure_class, FailureClass::kUserError);
 }
 
 }  // namespace

@@ -119,9 +119,9 @@ TEST(Workload, VariablesAreExpandedAsKubernetesDoes) {
       "      - command: [run, $(A), $(B)/x, $$(A), $(NONE), '${NUM_NODES}', $HOME, $(OPEN]\n"
       "        env: [{name: A, value: a}, {name: B, value: $(A)b}, {name: P, valueFrom: {}}]\n");
   ASSERT_TRUE(workload) << workload.error().text;
-  using Words = std::vector<std::string>;
   EXPECT_EQ(workload->replicas[0].words,
-            (Words{"run", "a", "ab/x", "$(A)", "$(NONE)", "${NUM_NODES}", "$HOME", "$(OPEN"}));
+            (std::vector<std::string>{"run", "a", "ab/x", "$(A)", "$(NONE)", "${NUM_NODES}",
+                                      "$HOME", "$(OPEN"}));
   EXPECT_EQ(workload->replicas[0].environment.size(), 2U);
 }
 

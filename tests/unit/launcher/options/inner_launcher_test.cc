@@ -26,20 +26,20 @@ std::string found(const Words& words) {
   return text;
 }
 
-struct Case {
+struct Command {
   Words words;
   const char* expected;
 };
 
 TEST(InnerLauncher, TorchrunIsRecognisedUnderAnyPath) {
-  const Case cases[] = {
+  const Command cases[] = {
       {{"torchrun", "--nnodes=2", "s.py"}, "run|||[--nnodes=2][s.py]"},
       {{"/x/bin/torchrun", "s.py"}, "run||/x/bin/torchrun|[s.py]"},
       {{"--no-python", "torchrun", "s.py"}, "run|||[s.py]"},
       {{"--", "torchrun", "-m", "pkg", "--", "x"}, "run|||[-m][pkg][--][x]"},
       {{"torchrun"}, "run|||"},
   };
-  for (const Case& c : cases) EXPECT_EQ(found(c.words), c.expected);
+  for (const Command& c : cases) EXPECT_EQ(found(c.words), c.expected);
 }
 
 TEST(InnerLauncher, MusterIsRecognisedUnderAnyPath) {
@@ -50,7 +50,7 @@ TEST(InnerLauncher, MusterIsRecognisedUnderAnyPath) {
 }
 
 TEST(InnerLauncher, PythonInFrontOfTheModuleIsRecognisedWithItsOptions) {
-  const Case cases[] = {
+  const Command cases[] = {
       {{"python", "-m", "torch.distributed.run", "s.py"}, "run|python||[s.py]"},
       {{"python3", "-u", "-m", "torch.distributed.launch", "--use-env", "s.py"},
        "launch|python3||[--use-env][s.py]"},
@@ -63,17 +63,17 @@ TEST(InnerLauncher, PythonInFrontOfTheModuleIsRecognisedWithItsOptions) {
       {{"-m", "torch.distributed.run", "s.py"}, "run|||[s.py]"},
       {{"-m", "torch.distributed.launch", "s.py"}, "launch|||[s.py]"},
   };
-  for (const Case& c : cases) EXPECT_EQ(found(c.words), c.expected);
+  for (const Command& c : cases) EXPECT_EQ(found(c.words), c.expected);
 }
 
 TEST(InnerLauncher, PythonInFrontOfTheScriptIsRecognised) {
-  const Case cases[] = {
+  const Command cases[] = {
       {{"python", "/x/bin/torchrun", "s.py"}, "run|python|/x/bin/torchrun|[s.py]"},
       {{"python", "torchrun", "s.py"}, "run|python||[s.py]"},
       {{"python", "-u", "/l/site-packages/torch/distributed/run.py", "s.py"}, "run|python||[s.py]"},
       {{"/l/site-packages/torch/distributed/launch.py", "s.py"}, "launch|||[s.py]"},
   };
-  for (const Case& c : cases) EXPECT_EQ(found(c.words), c.expected);
+  for (const Command& c : cases) EXPECT_EQ(found(c.words), c.expected);
 }
 
 TEST(InnerLauncher, OtherCommandsAreLeftAlone) {

@@ -7,17 +7,15 @@
 #include <string>
 
 #include "launcher/options/flag_table.h"
+#include "tests/support/complaints.h"
 
 namespace muster::launcher {
 namespace {
 
+using muster::testing::complaint;
+using muster::testing::Wrong;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-template <typename T>
-std::string complaint(const Result<T>& result) {
-  return result ? "accepted" : result.error().text;
-}
 
 // What the row of that flag makes of a value.
 Result<Options> filled(std::string_view flag, std::string_view text) {
@@ -26,11 +24,6 @@ Result<Options> filled(std::string_view flag, std::string_view text) {
   if (!status) return Error(status.error());
   return options;
 }
-
-struct Wrong {
-  const char* text;
-  const char* complaint;
-};
 
 TEST(OptionValues, NodeRangesAreOneNumberOrTwo) {
   const auto range = parse_node_range("2:4");

@@ -5,20 +5,15 @@
 
 #include <string>
 
+#include "tests/support/complaints.h"
+
 namespace muster::launcher {
 namespace {
 
-template <typename T>
-std::string complaint(const Result<T>& result) {
-  return result ? "accepted" : result.error().text;
-}
+using muster::testing::complaint;
+using muster::testing::Wrong;
 
 constexpr std::string_view kUnknown = "is unknown and has no effect";
-
-struct Wrong {
-  const char* text;
-  const char* complaint;
-};
 
 struct EndpointCase {
   const char* text;

@@ -15,10 +15,10 @@ namespace {
 using muster::testing::CapturedLog;
 using muster::testing::TestPipe;
 
-const Source kZero{0, false, "[0] "};
-const Source kOne{1, false, "[1] "};
-const Source kPlainZero{0, false, ""};
-const Source kPlainOne{1, false, ""};
+const Source kFromZero{0, false, "[0] "};
+const Source kFromOne{1, false, "[1] "};
+const Source kUnmarkedZero{0, false, ""};
+const Source kUnmarkedOne{1, false, ""};
 
 class SinkTest : public ::testing::Test {
  protected:
@@ -47,7 +47,7 @@ class SlowSinkTest : public SinkTest {
  protected:
   SlowSinkTest() : SinkTest(4096) {}
   void stall() {
-    for (int i = 0; i < 60; ++i) sink_.write(kZero, std::string(99, 'a') + "\n");
+    for (int i = 0; i < 60; ++i) sink_.write(kFromZero, std::string(99, 'a') + "\n");
     settle();
     clock_.advance(kStalledAfter);
     settle();
@@ -55,15 +55,15 @@ class SlowSinkTest : public SinkTest {
 };
 
 TEST_F(SinkTest, EveryLineGetsThePrefixOfItsWriter) {
-  sink_.write(kZero, "a\n");
-  sink_.write(kOne, "b\n");
-  sink_.write(kZero, "\n");
+  sink_.write(kFromZero, "a\n");
+  sink_.write(kFromOne, "b\n");
+  sink_.write(kFromZero, "\n");
   EXPECT_EQ(shown(), "[0] a\n[1] b\n[0] \n");
   EXPECT_TRUE(sink_.is_drained());
 }
 
 TEST_F(SinkTest, NothingIsWrittenBeforeTheEndOfTheTurn) {
-  sink_.write(kZero, "a\n");
+  sink_.write(kFromZero, "a\n");
   EXPECT_EQ(pipe_.read(), "");
   EXPECT_EQ(shown(), "[0] a\n");
 }
@@ -71,17 +71,17 @@ TEST_F(SinkTest, NothingIsWrittenBeforeTheEndOfTheTurn) {
 TEST_F(SinkTest, OurOwnLineIsWrittenAtOnceAndNeverWithinALine) {
   sink_.write_own_line("own 1\n");
   EXPECT_EQ(pipe_.read(), "own 1\n");
-  sink_.write(kPlainZero, "unfinished");
+  sink_.write(kUnmarkedZero, "unfinished");
   settle();
   sink_.write_own_line("own 2\n");
-  sink_.write(kPlainZero, "more\n");
+  sink_.write(kUnmarkedZero, "more\n");
   EXPECT_EQ(shown(), "unfinished\nown 2\nmore\n");
 }
 
 TEST_F(SlowSinkTest, OurOwnLinesOvertakeWhatWaitsAtTheNextEndOfALine) {
   const size_t filled = pipe_.fill();
-  sink_.write(kZero, "a\n");
-  sink_.write(kOne, "b\n");
+  sink_.write(kFromZero, "a\n");
+  sink_.write(kFromOne, "b\n");
   settle();
   sink_.write_own_line("own 1\n");
   sink_.write_own_line("own 2\n");
@@ -91,8 +91,8 @@ TEST_F(SlowSinkTest, OurOwnLinesOvertakeWhatWaitsAtTheNextEndOfALine) {
 
 TEST_F(SlowSinkTest, OurOwnLineWaitsForTheEndOfTheLineThatIsBeingWritten) {
   const std::string line(2 * pipe_.capacity(), 'x');
-  sink_.write(kZero, line + "\n");
-  sink_.write(kOne, "b\n");
+  sink_.write(kFromZero, line + "\n");
+  sink_.write(kFromOne, "b\n");
   settle();
   sink_.write_own_line("own 1\n");
   sink_.write_own_line("own 2\n");
@@ -103,7 +103,7 @@ TEST_F(SlowSinkTest, ASlowReaderGetsEverythingAndWritersAreHeldBack) {
   std::string expected;
   while (sink_.has_room()) {
     const std::string line(500, static_cast<char>('a' + expected.size() % 26));
-    sink_.write(kZero, line + "\n");
+    sink_.write(kFromZero, line + "\n");
     expected += "[0] " + line + "\n";
   }
   EXPECT_FALSE(sink_.is_drained());
@@ -125,8 +125,8 @@ TEST_F(SlowSinkTest, AReaderThatIsGoneHoldsNobodyBackAndIsToldWhatItMissed) {
   stall();
   EXPECT_EQ(log_.count("output.stalled"), 1u);
   EXPECT_TRUE(sink_.has_room());
-  for (int i = 0; i < 3; ++i) sink_.write(kZero, "missed\n");
-  sink_.write(kPlainOne, "missed\nmissed too\n");
+  for (int i = 0; i < 3; ++i) sink_.write(kFromZero, "missed\n");
+  sink_.write(kUnmarkedOne, "missed\nmissed too\n");
   EXPECT_NE(sink_.problem().find("5 lines, 39 bytes lost"), std::string::npos) << sink_.problem();
   EXPECT_EQ(log_.count("output.dropped"), 0u);
 
@@ -136,7 +136,7 @@ TEST_F(SlowSinkTest, AReaderThatIsGoneHoldsNobodyBackAndIsToldWhatItMissed) {
   EXPECT_NE(log_.text().find("rank 0: 3 lines, 21 bytes; rank 1: 2 lines, 18 bytes"),
             std::string::npos)
       << log_.text();
-  sink_.write(kZero, "back\n");
+  sink_.write(kFromZero, "back\n");
   EXPECT_EQ(shown(), "[0] back\n");
 }
 
@@ -146,7 +146,7 @@ TEST_F(SlowSinkTest, TheListenerIsCalledWhenTheReaderIsGivenUp) {
   shown_to_the_end();
   sink_.set_listener([&changes] { ++changes; });
   pipe_.fill();
-  sink_.write(kZero, "x\n");
+  sink_.write(kFromZero, "x\n");
   settle();
   const int before = changes;
   clock_.advance(kStalledAfter);
@@ -160,7 +160,7 @@ TEST_F(SlowSinkTest, AStallIsToldOnceHoweverLongItLasts) {
   for (int i = 0; i < 3; ++i) {
     clock_.advance(kStalledAfter);
     sink_.write_own_line("own\n");
-    sink_.write(kZero, "missed\n");
+    sink_.write(kFromZero, "missed\n");
     settle();
   }
   EXPECT_EQ(to_sink.count("output.stalled"), 1u);
@@ -171,13 +171,13 @@ TEST_F(SlowSinkTest, AStallIsToldOnceHoweverLongItLasts) {
 
 TEST_F(SlowSinkTest, ALineWhoseRestWasDroppedIsNotContinuedByTheNext) {
   pipe_.fill();
-  sink_.write(kZero, "piece of a very long line");
+  sink_.write(kFromZero, "piece of a very long line");
   settle();
   clock_.advance(kStalledAfter);
   settle();
-  sink_.write(kZero, "its rest\n");
+  sink_.write(kFromZero, "its rest\n");
   shown_to_the_end();
-  sink_.write(kZero, "next\n");
+  sink_.write(kFromZero, "next\n");
   EXPECT_EQ(shown(), "\n[0] next\n");
 }
 
@@ -202,9 +202,9 @@ TEST_F(SlowSinkTest, OurOwnLinesAreBoundedToo) {
 
 TEST_F(SinkTest, AReaderThatLeftIsReportedOnceAndWhatFollowsIsCounted) {
   pipe_.close_reader();
-  sink_.write(kZero, "a\n");
+  sink_.write(kFromZero, "a\n");
   settle();
-  sink_.write(kOne, "b\n");
+  sink_.write(kFromOne, "b\n");
   settle();
   EXPECT_EQ(log_.count("output.failed"), 1u);
   EXPECT_TRUE(sink_.has_room());
@@ -214,7 +214,7 @@ TEST_F(SinkTest, AReaderThatLeftIsReportedOnceAndWhatFollowsIsCounted) {
 
 TEST_F(SlowSinkTest, AReaderThatLeavesWhileLinesWaitIsNoticed) {
   pipe_.fill();
-  sink_.write(kZero, "a\n");
+  sink_.write(kFromZero, "a\n");
   settle();
   pipe_.close_reader();
   settle();
@@ -223,7 +223,7 @@ TEST_F(SlowSinkTest, AReaderThatLeavesWhileLinesWaitIsNoticed) {
 
 TEST_F(SlowSinkTest, WhatIsGivenUpAtTheEndIsCounted) {
   pipe_.fill();
-  sink_.write(kZero, "a\n");
+  sink_.write(kFromZero, "a\n");
   settle();
   sink_.abandon();
   EXPECT_TRUE(sink_.is_drained());
@@ -234,7 +234,7 @@ TEST_F(SinkTest, AFullDiskIsReportedOnceAndTriedAgain) {
   const UniqueFd full(open("/dev/full", O_WRONLY | O_CLOEXEC));
   Sink sink(*loop_, ConsoleFd(full.get()), "stdout");
   for (int i = 0; i < 3; ++i) {
-    sink.write(kZero, "a\n");
+    sink.write(kFromZero, "a\n");
     settle();
   }
   EXPECT_EQ(log_.count("output.full"), 1u);
@@ -253,10 +253,10 @@ TEST_F(SinkTest, AfterADiskWasFullForAWhileTheNextLineIsWhole) {
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   const rlimit small{8, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-  sink.write(kZero, "cut in two\n");
+  sink.write(kFromZero, "cut in two\n");
   settle();
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
-  sink.write(kZero, "whole\n");
+  sink.write(kFromZero, "whole\n");
   settle();
   EXPECT_EQ(muster::testing::content_of(path), "[0] cut \n[0] whole\n");
   EXPECT_EQ(sink.problem(), "stdout: File too large: 1 line, 7 bytes lost");
@@ -272,7 +272,7 @@ TEST_F(SinkTest, AClosedDescriptorIsReportedWithTheFirstLine) {
 TEST_F(SlowSinkTest, TheReportOfDroppedLinesMayGoToTheSinkItself) {
   const CapturedLog to_sink([this](std::string_view line) { sink_.write_own_line(line); });
   stall();
-  sink_.write(kOne, "missed\n");
+  sink_.write(kFromOne, "missed\n");
   const std::string seen = shown_to_the_end();
   EXPECT_NE(seen.find("output.stalled"), std::string::npos);
   EXPECT_NE(seen.find("rank 1: 1 line, 7 bytes"), std::string::npos);
@@ -281,7 +281,7 @@ TEST_F(SlowSinkTest, TheReportOfDroppedLinesMayGoToTheSinkItself) {
 TEST_F(SinkTest, AFailingSinkThatIsAlsoTheLogDoesNotCallItselfForEver) {
   const CapturedLog to_sink([this](std::string_view line) { sink_.write_own_line(line); });
   pipe_.close_reader();
-  sink_.write(kZero, "a\n");
+  sink_.write(kFromZero, "a\n");
   settle();
   EXPECT_EQ(to_sink.count("output.failed"), 1u);
 }

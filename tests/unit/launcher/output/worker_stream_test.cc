@@ -193,11 +193,11 @@ TEST_F(WorkerStreamTest, APausedStreamIsToldOnlyThatItsWriterIsGone) {
 }
 
 TEST(LastLines, EndingsAndBlankLinesAreLeftOut) {
-  using Lines = std::vector<std::string>;
-  EXPECT_EQ(last_lines_of("a\n\n  \nb\r\n\tc"), (Lines{"a", "b", "\tc"}));
-  EXPECT_EQ(last_lines_of(""), Lines{});
-  EXPECT_EQ(last_lines_of("\n\r\n \n"), Lines{});
-  EXPECT_EQ(last_lines_of("50%\r100%\r"), (Lines{"50%", "100%"}));
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(last_lines_of("a\n\n  \nb\r\n\tc"), (Texts{"a", "b", "\tc"}));
+  EXPECT_EQ(last_lines_of(""), Texts{});
+  EXPECT_EQ(last_lines_of("\n\r\n \n"), Texts{});
+  EXPECT_EQ(last_lines_of("50%\r100%\r"), (Texts{"50%", "100%"}));
 }
 
 TEST(LastLines, AreFewAndShort) {

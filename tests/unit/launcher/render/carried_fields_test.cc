@@ -8,6 +8,7 @@
 
 #include "launcher/render/render.h"
 #include "tests/support/fake_files.h"
+#include "tests/support/job_form_fixture.h"
 
 namespace muster::launcher {
 namespace {
@@ -27,11 +28,6 @@ Made made(const std::string& manifest, JobKind kind) {
   Made all{rendered->documents.back(), ""};
   for (const std::string& remark : rendered->remarks) all.remarks += remark + "\n";
   return all;
-}
-
-json at(const json& document, const std::string& pointer) {
-  const json::json_pointer place(pointer);
-  return document.is_object() && document.contains(place) ? document.at(place) : json();
 }
 
 const std::string kPod = "template: {spec: {containers: [{name: main, image: i, command: [x]}]}}";

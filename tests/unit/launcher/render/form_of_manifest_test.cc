@@ -61,8 +61,8 @@ std::string runtime(const std::string& spec) {
 }
 
 // One replicatedJob with this in its container, beside `more` of its pod.
-std::string with_container(const std::string& container, const std::string& more = "",
-                           const std::string& policy = "numNodes: 2") {
+std::string runtime_with(const std::string& container, const std::string& more = "",
+                         const std::string& policy = "numNodes: 2") {
   return runtime("{mlPolicy: {" + policy +
                  "}, template: {spec: {replicatedJobs: [{name: worker, template: {spec: {template: "
                  "{spec: {containers: [{name: trainer, " +
@@ -202,12 +202,12 @@ TEST(FormOfManifest, MetricsThatAreEnabledAreThoseOfTheStatusPort) {
                  {"/prometheus.io~1path", "/metrics"}});
   const json variable = {{"name", "MUSTER_STATUS_PORT"}, {"value", "8090"}};
   EXPECT_EQ(container_of(form)["env"].back(), variable);
-  const json without = form_of(with_container("image: i, command: [x]"));
+  const json without = form_of(runtime_with("image: i, command: [x]"));
   EXPECT_FALSE(without["pods"][0]["pod"].contains("metadata"));
 }
 
 TEST(FormOfManifest, AnElasticRuntimeCountsRestartsTwice) {
-  const json form = form_of(with_container(
+  const json form = form_of(runtime_with(
       "image: i, command: [x]", "",
       "torch: {numProcPerNode: 4, elasticPolicy: {minNodes: 2, maxNodes: 8, maxRestarts: 5, "
       "metrics: [{type: Resource, resource: {name: cpu}}]}}"));
@@ -286,7 +286,7 @@ TEST(FormOfManifest, ALauncherMayBeANode) {
 
 // The program as Kubernetes gets it.
 json words_of(const std::string& container, const std::string& policy = "numNodes: 2") {
-  const json all = container_of(form_of(with_container("image: i, " + container, "", policy)));
+  const json all = container_of(form_of(runtime_with("image: i, " + container, "", policy)));
   return all.value("command", json()) == json({"muster", "run", "--"}) ? all["args"] : all;
 }
 
@@ -325,7 +325,7 @@ TEST(FormOfManifest, AddressesAreThoseOfTheKindsFirstPod) {
                            {JobKind::kTrainJob, "r-node-0-0.r"}};
   for (const Row& row : kRows) {
     auto form =
-        form_of_manifest(with_container("image: i, command: [x, '$MASTER_ADDR:$MASTER_PORT']"), "");
+        form_of_manifest(runtime_with("image: i, command: [x, '$MASTER_ADDR:$MASTER_PORT']"), "");
     ASSERT_TRUE(form);
     add_addresses(*form, row.kind);
     const json expected = {{{"name", "MASTER_ADDR"}, {"value", row.host}},
@@ -335,7 +335,7 @@ TEST(FormOfManifest, AddressesAreThoseOfTheKindsFirstPod) {
 }
 
 TEST(FormOfManifest, WithoutACommandTheImageMustBeginWithMuster) {
-  const json form = form_of(with_container("image: i, args: [train.py]"));
+  const json form = form_of(runtime_with("image: i, args: [train.py]"));
   expect_places(container_of(form), {{"/args", {"train.py"}}});
   EXPECT_FALSE(container_of(form).contains("command"));
   EXPECT_EQ(form["remarks"],
@@ -344,7 +344,7 @@ TEST(FormOfManifest, WithoutACommandTheImageMustBeginWithMuster) {
 }
 
 TEST(FormOfManifest, ACommandThatIsMustersStays) {
-  const json all = container_of(form_of(with_container("image: i, command: [muster, run, x]")));
+  const json all = container_of(form_of(runtime_with("image: i, command: [muster, run, x]")));
   EXPECT_EQ(all["command"], json({"muster", "run", "x"}));
 }
 
@@ -451,8 +451,7 @@ TEST(FormOfManifest, APodsPartsAreWhatKubernetesTakesThemFor) {
       {"command: [x]", "volumes: 1", pod + "volumes: '1' must be a list"},
       {"command: [x]", "securityContext: 2",
        pod + "securityContext: '2' must be fields with values"}};
-  for (const Row& row : rows)
-    EXPECT_EQ(form_of(with_container(row.container, row.more)), row.error);
+  for (const Row& row : rows) EXPECT_EQ(form_of(runtime_with(row.container, row.more)), row.error);
   EXPECT_EQ(form_of("apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec: {template: {spec: "
                     "{containers: [{image: i}]}}}"),
             "spec.template.spec.containers[0].name: nothing must be a name");

@@ -5,16 +5,12 @@
 #include <string>
 
 #include "launcher/render/form_of_manifest.h"
+#include "tests/support/job_form_fixture.h"
 
 namespace muster::launcher {
 namespace {
 
 // "" = it is read.
-std::string problem_of(const std::string& manifest) {
-  const auto form = form_of_manifest(manifest, "");
-  return form ? "" : form.error().text;
-}
-
 TEST(ManifestPod, WhereMusterMountsNothingElseMayBe) {
   const auto mounted = [](const std::string& path, const std::string& source,
                           const std::string& more = "") {

@@ -93,11 +93,6 @@ TEST(Names, ANameIsALabelOfTheDns) {
 }
 
 // "" = it is read.
-std::string problem_of(const std::string& manifest) {
-  const auto form = form_of_manifest(manifest, "");
-  return form ? "" : form.error().text;
-}
-
 TEST(Names, NamesHaveKubernetesGrammar) {
   const auto job = [](const std::string& metadata, const std::string& pod = "") {
     return problem_of("apiVersion: batch/v1\nkind: Job\nmetadata: {name: a, " + metadata +

@@ -9,6 +9,7 @@
 #include "launcher/render/render.h"
 #include "launcher/render/render_flags.h"
 #include "tests/support/fake_files.h"
+#include "tests/support/job_form_fixture.h"
 
 namespace muster::launcher {
 namespace {
@@ -36,11 +37,6 @@ json made(std::vector<std::string> flags) {
   const auto rendered = render(*request, testing::FakeFiles());
   EXPECT_TRUE(rendered) << rendered.error().text;
   return rendered ? rendered->documents.back() : json();
-}
-
-json at(const json& document, const std::string& pointer) {
-  const json::json_pointer place(pointer);
-  return document.is_object() && document.contains(place) ? document.at(place) : json();
 }
 
 json variable_of(const json& pod, const std::string& name) {

@@ -16,7 +16,7 @@ struct Written {
   json job;
 };
 
-Written written(JobForm& form) {
+Written written_pair(JobForm& form) {
   const auto documents = write_train_job(form);
   EXPECT_TRUE(documents) << documents.error().text;
   if (!documents) return {};
@@ -30,7 +30,7 @@ json part(const Written& written, size_t index) {
 TEST(WriteTrainJob, TheTrainerTellsTheSizes) {
   JobForm form = form_of_workers(4);
   form.workers = "8";
-  const Written made = written(form);
+  const Written made = written_pair(form);
   EXPECT_EQ(made.runtime["mlPolicy"], json({{"numNodes", 4}, {"torch", json::object()}}));
   EXPECT_EQ(made.job["trainer"], json({{"numNodes", 4}, {"numProcPerNode", 8}}));
   EXPECT_EQ(made.job["runtimeRef"]["name"], "bert");
@@ -50,7 +50,7 @@ TEST(WriteTrainJob, PodsOfOtherFrameworksAreToldByVariables) {
   JobForm form = form_of_workers(4);
   form.framework = "tensorflow";
   form.workers = "1";
-  const Written made = written(form);
+  const Written made = written_pair(form);
   EXPECT_EQ(made.runtime["mlPolicy"], json({{"numNodes", 4}}));
   const json pod = part(made, 0)["template"]["spec"]["template"];
   EXPECT_EQ(variable_of(pod, "MUSTER_NNODES"), "4");
@@ -61,7 +61,7 @@ TEST(WriteTrainJob, PodsOfOtherFrameworksAreToldByVariables) {
 TEST(WriteTrainJob, MpiHasALauncher) {
   JobForm form = form_with_launcher(2);
   form.workers = "4";
-  const Written made = written(form);
+  const Written made = written_pair(form);
   EXPECT_EQ(made.runtime["mlPolicy"]["numNodes"], 1);  // launchers
   EXPECT_EQ(made.job["trainer"]["numNodes"], 2);
   EXPECT_EQ(made.runtime["mlPolicy"]["mpi"]["runLauncherAsNode"], false);
@@ -78,7 +78,7 @@ TEST(WriteTrainJob, MpiHasALauncher) {
 TEST(WriteTrainJob, AnElasticSizeIsARemark) {
   JobForm form = form_of_workers(4);
   form.nodes = "2:4";
-  const Written made = written(form);
+  const Written made = written_pair(form);
   EXPECT_EQ(variable_of(part(made, 0)["template"]["spec"]["template"], "MUSTER_NNODES"), "2:4");
   EXPECT_EQ(form.remarks.at(0),
             "nodes '2:4': a TrainJob keeps its 4 pods; the job goes on with the least of them, but "
@@ -88,7 +88,7 @@ TEST(WriteTrainJob, AnElasticSizeIsARemark) {
 TEST(WriteTrainJob, GangsAreTheTrainersOwn) {
   JobForm form = form_of_workers(4);
   form.gang = {{"volcano", {{"minMember", 4}, {"queue", "q"}, {"priorityClassName", "high"}}}};
-  const Written made = written(form);
+  const Written made = written_pair(form);
   EXPECT_EQ(made.runtime["podGroupPolicy"], json({{"volcano", json::object()}}));
   EXPECT_EQ(made.runtime["template"]["metadata"]["annotations"]["scheduling.volcano.sh/queue-name"],
             "q");
@@ -100,7 +100,7 @@ TEST(WriteTrainJob, ThePluginsGangHasATimeAlone) {
   JobForm form = form_of_workers(4);
   form.gang = {{"coscheduling",
                 {{"minMember", 4}, {"scheduleTimeoutSeconds", 9}, {"minResources", {{"cpu", 1}}}}}};
-  EXPECT_EQ(written(form).runtime["podGroupPolicy"],
+  EXPECT_EQ(written_pair(form).runtime["podGroupPolicy"],
             json({{"coscheduling", {{"scheduleTimeoutSeconds", 9}}}}));
   EXPECT_EQ(form.left, std::vector<std::string>{"minResources"});
 }
@@ -108,7 +108,7 @@ TEST(WriteTrainJob, ThePluginsGangHasATimeAlone) {
 TEST(WriteTrainJob, KeysAreWhereTheFormSays) {
   JobForm form = form_with_launcher(2);
   form.ssh_path = "/etc/keys";
-  EXPECT_EQ(written(form).runtime["mlPolicy"]["mpi"]["sshAuthMountPath"], "/etc/keys");
+  EXPECT_EQ(written_pair(form).runtime["mlPolicy"]["mpi"]["sshAuthMountPath"], "/etc/keys");
 }
 
 TEST(WriteTrainJob, WhatItCannotHold) {

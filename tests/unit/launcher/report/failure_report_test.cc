@@ -7,18 +7,16 @@
 #include "base/log.h"
 #include "launcher/report/error_file.h"
 #include "launcher/report/termination_log.h"
+#include "tests/support/test_data.h"
 
 namespace muster::launcher {
 namespace {
 
 using elastic::FailureRecord;
 using elastic::Observation;
+using muster::testing::read_test_data;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-std::string data(const std::string& name) {
-  return RealFiles().read(std::string(MUSTER_TEST_DATA) + "/" + name).value();
-}
 
 // Ended `at` after the start of the attempt, which was at 2026-11-21T14:52:25Z.
 FailureRecord record_of(int rank, Duration at, const Observation& seen) {
@@ -57,7 +55,7 @@ RunReport report_of(const FailureRecord& first) {
 FailureRecord exception() {
   FailureRecord record = record_of(1, milliseconds(2'653), {.status = {.code = 1}});
   record.error_file = parse_error_file("/logs/job7_d4kd3n9e/attempt_0/1/error.json",
-                                       data("error_files/2.13/value_error.json"));
+                                       read_test_data("error_files/2.13/value_error.json"));
   record.last_lines = {"not shown: the traceback is better"};
   return record;
 }
@@ -68,7 +66,7 @@ std::string last_line(const std::string& text) {
 }
 
 TEST(ReportSummary, ShowsAnExceptionWithItsTraceback) {
-  EXPECT_EQ(report_summary(report_of(exception())), data("reports/muster/exception.txt"));
+  EXPECT_EQ(report_summary(report_of(exception())), read_test_data("reports/muster/exception.txt"));
 }
 
 TEST(ReportSummary, ShowsLastLinesAndLaterFailuresOfARunWithRestarts) {
@@ -81,7 +79,7 @@ TEST(ReportSummary, ShowsLastLinesAndLaterFailuresOfARunWithRestarts) {
       record_of(0, milliseconds(12'200), {.status = {.code = 1}, .stop_signal = SIGTERM});
   report.max_restarts = 3;
   report.verdict = "all 3 restarts used";
-  EXPECT_EQ(report_summary(report), data("reports/muster/out_of_memory.txt"));
+  EXPECT_EQ(report_summary(report), read_test_data("reports/muster/out_of_memory.txt"));
 }
 
 TEST(ReportSummary, ShowsAStartThatFailed) {
@@ -91,7 +89,7 @@ TEST(ReportSummary, ShowsAStartThatFailed) {
   report.records = {first};
   report.log_dir = "";
   report.verdict = "not restarted: the same start would fail again";
-  EXPECT_EQ(report_summary(report), data("reports/muster/start_failure.txt"));
+  EXPECT_EQ(report_summary(report), read_test_data("reports/muster/start_failure.txt"));
 }
 
 TEST(ReportSummary, EndsWithTheLineForGrep) {
@@ -110,7 +108,7 @@ TEST(ReportSummary, OfASignalledRunShowsTheWorkerThatDidNotStopCleanly) {
       report_of(record_of(1, seconds(2), {.status = {.signal = SIGSEGV}, .stop_signal = SIGTERM}));
   report.stop_signal = SIGTERM;
   report.verdict = "";
-  EXPECT_EQ(report_summary(report), data("reports/muster/signalled.txt"));
+  EXPECT_EQ(report_summary(report), read_test_data("reports/muster/signalled.txt"));
 }
 
 TEST(ReportSummary, SaysWhyAnErrorFileCannotBeUsed) {
@@ -195,7 +193,7 @@ TEST(ReportLine, NamesRankNodeCauseAgeAndAttempt) {
 
 TEST(ReportLine, CarriesTheFirstLineOfTheErrorMessage) {
   FailureRecord first = record_of(1, seconds(2), {.status = {.code = 1}});
-  first.error_file = parse_error_file("/e.json", data("error_files/1.13/chained.json"));
+  first.error_file = parse_error_file("/e.json", read_test_data("error_files/1.13/chained.json"));
   RunReport report = report_of(first);
   report.records = {first};
   EXPECT_EQ(
@@ -233,7 +231,7 @@ TEST(ReportLine, ASignalBeforeAnyWorkerSaysSo) {
 
 TEST(TerminationMessage, BeginsWithTheLineAndShowsTheTraceback) {
   EXPECT_EQ(termination_message(report_of(exception())),
-            data("reports/muster/exception.termination.txt"));
+            read_test_data("reports/muster/exception.termination.txt"));
 }
 
 TEST(TerminationMessage, KeepsTheLastLinesThatFit) {

@@ -5,17 +5,15 @@
 #include <gtest/gtest.h>
 
 #include "launcher/report/error_file.h"
+#include "tests/support/test_data.h"
 
 namespace muster::launcher {
 namespace {
 
 using elastic::FailureClass;
 using elastic::FailureRecord;
+using muster::testing::read_test_data;
 using std::chrono::seconds;
-
-std::string data(const std::string& name) {
-  return RealFiles().read(std::string(MUSTER_TEST_DATA) + "/" + name).value();
-}
 
 FailureRecord record_of(int rank, pid_t pid, ExitStatus status, FailureClass failure_class,
                         WallTime time) {
@@ -47,20 +45,23 @@ WallTime recorded_at(int second) { return WallTime(seconds(1'795'272'720 + secon
 TEST(TorchrunReport, TellsAnExceptionAsTorchrunDoes) {
   FailureRecord first = record_of(1, 9738, {.code = 1}, FailureClass::kUserError, recorded_at(27));
   first.error_file = parse_error_file("/logs/job7_d4kd3n9e/attempt_0/1/error.json",
-                                      data("error_files/2.13/value_error.json"));
-  EXPECT_EQ(torchrun_report(report_of(first, 9737)), data("reports/torchrun-2.13/exception.txt"));
+                                      read_test_data("error_files/2.13/value_error.json"));
+  EXPECT_EQ(torchrun_report(report_of(first, 9737)),
+            read_test_data("reports/torchrun-2.13/exception.txt"));
 }
 
 TEST(TorchrunReport, TellsASignalAsTorchrunDoes) {
   const FailureRecord first =
       record_of(1, 9870, {.signal = SIGKILL}, FailureClass::kKilled, recorded_at(40));
-  EXPECT_EQ(torchrun_report(report_of(first, 9869)), data("reports/torchrun-2.13/signal.txt"));
+  EXPECT_EQ(torchrun_report(report_of(first, 9869)),
+            read_test_data("reports/torchrun-2.13/signal.txt"));
 }
 
 TEST(TorchrunReport, TellsAnExitCodeAsTorchrunDoes) {
   const FailureRecord first =
       record_of(1, 9848, {.code = 3}, FailureClass::kUserError, recorded_at(35));
-  EXPECT_EQ(torchrun_report(report_of(first, 9847)), data("reports/torchrun-2.13/exit_code.txt"));
+  EXPECT_EQ(torchrun_report(report_of(first, 9847)),
+            read_test_data("reports/torchrun-2.13/exit_code.txt"));
 }
 
 TEST(TorchrunReport, SaysWhenThereIsNoOtherFailure) {

@@ -6,24 +6,13 @@
 
 #include "base/json.h"
 #include "tests/support/fake_files.h"
+#include "tests/support/reported_events.h"
 
 namespace muster::launcher {
 namespace {
 
-Environment environment_of(const std::vector<std::string>& entries) {
-  Environment environment;
-  for (const std::string& entry : entries)
-    environment.set(entry.substr(0, entry.find('=')), entry.substr(entry.find('=') + 1));
-  return environment;
-}
-
-JournalEvent event(const std::string& name, const std::string& fields) {
-  JournalEvent made;
-  made.name = name;
-  made.line = R"({"id":"a-1","seq":1,"time":"2026-08-20T10:00:00.123Z","job":"bert","event":")" +
-              name + "\"" + (fields.empty() ? "" : "," + fields) + "}";
-  return made;
-}
+using muster::testing::environment_of;
+using muster::testing::event_with;
 
 nlohmann::json annotations_of(const PodReport& report) {
   return parse_json(report.request()->body)->at("metadata").at("annotations");
@@ -31,19 +20,20 @@ nlohmann::json annotations_of(const PodReport& report) {
 
 TEST(PodReportTest, AnnotationsFollowTheEvents) {
   PodReport report;
-  EXPECT_TRUE(report.take(event("job.start", "")));
+  EXPECT_TRUE(report.take(event_with("job.start", "")));
   EXPECT_EQ(annotations_of(report).at("muster/state"), "starting");
   EXPECT_EQ(annotations_of(report).at("muster/job"), "bert");
-  EXPECT_TRUE(report.take(event("round.start", R"("round":3,"attempt":2)")));
-  EXPECT_TRUE(report.take(event("progress", R"("step":7,"percent":3.5)")));
-  EXPECT_FALSE(report.take(event("progress", R"("step":7,"percent":3.5)")));
-  EXPECT_FALSE(report.take(event("worker.exit", R"("rank":0)")));
+  EXPECT_TRUE(report.take(event_with("round.start", R"("round":3,"attempt":2)")));
+  EXPECT_TRUE(report.take(event_with("progress", R"("step":7,"percent":3.5)")));
+  EXPECT_FALSE(report.take(event_with("progress", R"("step":7,"percent":3.5)")));
+  EXPECT_FALSE(report.take(event_with("worker.exit", R"("rank":0)")));
   auto annotations = annotations_of(report);
   EXPECT_EQ(annotations.at("muster/state"), "running");
   EXPECT_EQ(annotations.at("muster/round"), "3");
   EXPECT_EQ(annotations.at("muster/step"), "7");
   EXPECT_EQ(annotations.at("muster/updated"), "2026-08-20T10:00:00.123Z");
-  EXPECT_TRUE(report.take(event("job.end", R"("result":"failed","reason":"rank 0: exit code 3")")));
+  EXPECT_TRUE(
+      report.take(event_with("job.end", R"("result":"failed","reason":"rank 0: exit code 3")")));
   annotations = annotations_of(report);
   EXPECT_EQ(annotations.at("muster/state"), "failed");
   EXPECT_EQ(annotations.at("muster/reason"), "rank 0: exit code 3");
@@ -51,7 +41,8 @@ TEST(PodReportTest, AnnotationsFollowTheEvents) {
 
 TEST(PodReportTest, ItIsAMergePatchOfBoundedText) {
   PodReport report;
-  report.take(event("job.end", R"("result":"failed","reason":")" + std::string(5000, 'x') + "\""));
+  report.take(
+      event_with("job.end", R"("result":"failed","reason":")" + std::string(5000, 'x') + "\""));
   const auto request = report.request();
   ASSERT_TRUE(request);
   EXPECT_EQ(request->method, "PATCH");

@@ -18,7 +18,7 @@ namespace {
 using muster::testing::content_of;
 using muster::testing::TempDir;
 
-JournalEvent event(uint64_t seq) {
+JournalEvent numbered(uint64_t seq) {
   return {{seq, "a-" + std::to_string(seq)},        "e", "job", "node",
           R"({"seq":)" + std::to_string(seq) + "}", ""};
 }
@@ -54,7 +54,7 @@ TEST(CursorFileTest, AFullDiskLeavesTheOldOne) {
 TEST(DeadLettersTest, KeepEventsAndWhyAndAreBounded) {
   const TempDir temp;
   const DeadLetters letters(temp.path(), "t", 300);
-  ASSERT_TRUE(letters.add({event(1), event(2)}, 422, "no\nsuch field"));
+  ASSERT_TRUE(letters.add({numbered(1), numbered(2)}, 422, "no\nsuch field"));
   const std::string text = content_of(letters.path());
   const auto lines = split(text, '\n');
   ASSERT_EQ(lines.size(), 3U);
@@ -62,7 +62,7 @@ TEST(DeadLettersTest, KeepEventsAndWhyAndAreBounded) {
   ASSERT_TRUE(first);
   EXPECT_EQ(first->at("status"), 422);
   EXPECT_EQ(first->at("event").at("seq"), 1);
-  for (uint64_t seq = 3; seq < 40; ++seq) ASSERT_TRUE(letters.add({event(seq)}, 400, ""));
+  for (uint64_t seq = 3; seq < 40; ++seq) ASSERT_TRUE(letters.add({numbered(seq)}, 400, ""));
   EXPECT_LT(content_of(letters.path()).size(), 400U);
   EXPECT_TRUE(std::filesystem::exists(letters.path() + ".1"));
 }

@@ -5,24 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "tests/support/reported_events.h"
 
 namespace muster::launcher {
 namespace {
 
-Environment environment_of(const std::vector<std::string>& entries) {
-  Environment environment;
-  for (const std::string& entry : entries)
-    environment.set(entry.substr(0, entry.find('=')), entry.substr(entry.find('=') + 1));
-  return environment;
-}
-
-JournalEvent event(const std::string& name, const std::string& fields) {
-  JournalEvent made;
-  made.name = name;
-  made.line = R"({"id":"a-1","seq":1,"time":"2026-08-20T10:00:00.123Z","event":")" + name + "\"" +
-              (fields.empty() ? "" : "," + fields) + "}";
-  return made;
-}
+using muster::testing::environment_of;
+using muster::testing::event_with;
 
 nlohmann::json status_of(const TrainJobReport& report) {
   const auto request = report.request();
@@ -32,10 +21,10 @@ nlohmann::json status_of(const TrainJobReport& report) {
 
 class TrainJobReportTest : public ::testing::Test {
  protected:
-  void begin() { report_.take(event("round.start", R"("first_rank":0,"leads":false)")); }
+  void begin() { report_.take(event_with("round.start", R"("first_rank":0,"leads":false)")); }
   bool progress(const std::string& fields, int first_rank = 0) {
     return report_.take(
-        event("progress", R"("first_rank":)" + std::to_string(first_rank) + "," + fields));
+        event_with("progress", R"("first_rank":)" + std::to_string(first_rank) + "," + fields));
   }
   TrainJobReport report_;
 };
@@ -54,34 +43,34 @@ TEST_F(TrainJobReportTest, TheNodeOfRankZeroSaysHowFarTheJobIs) {
 }
 
 TEST_F(TrainJobReportTest, OtherNodesSayNothing) {
-  report_.take(event("round.start", R"("first_rank":4,"leads":true)"));
+  report_.take(event_with("round.start", R"("first_rank":4,"leads":true)"));
   EXPECT_FALSE(progress(R"("step":1,"percent":1)", 4));
-  EXPECT_FALSE(report_.take(event("job.end", R"("result":"succeeded")")));
+  EXPECT_FALSE(report_.take(event_with("job.end", R"("result":"succeeded")")));
   EXPECT_FALSE(report_.request());
 }
 
 TEST_F(TrainJobReportTest, OneNodeSpeaksFromTheBeginning) {
-  report_.take(event("job.start", R"("leads":true)"));
-  EXPECT_TRUE(report_.take(event("job.end", R"("result":"succeeded")")));
+  report_.take(event_with("job.start", R"("leads":true)"));
+  EXPECT_TRUE(report_.take(event_with("job.end", R"("result":"succeeded")")));
   EXPECT_EQ(status_of(report_).at("progressPercentage"), 100);
 }
 
 TEST_F(TrainJobReportTest, AJournalWithoutItsBeginningSaysItAsWell) {
   EXPECT_TRUE(progress(R"("step":5,"percent":50)"));
-  EXPECT_TRUE(report_.take(event("job.end", R"("result":"succeeded")")));
+  EXPECT_TRUE(report_.take(event_with("job.end", R"("result":"succeeded")")));
   EXPECT_EQ(status_of(report_).at("progressPercentage"), 100);
 }
 
 TEST_F(TrainJobReportTest, NorDoesItsEndNeedMore) {
-  EXPECT_FALSE(report_.take(event("job.end", R"("result":"succeeded","first_rank":4)")));
-  EXPECT_TRUE(report_.take(event("job.end", R"("result":"succeeded","first_rank":0)")));
+  EXPECT_FALSE(report_.take(event_with("job.end", R"("result":"succeeded","first_rank":4)")));
+  EXPECT_TRUE(report_.take(event_with("job.end", R"("result":"succeeded","first_rank":0)")));
   EXPECT_EQ(status_of(report_).at("progressPercentage"), 100);
 }
 
 TEST_F(TrainJobReportTest, WhoGetsRankZeroSaysWhatIsKnown) {
-  report_.take(event("round.start", R"("first_rank":4)"));
+  report_.take(event_with("round.start", R"("first_rank":4)"));
   progress(R"("step":1,"percent":1)", 4);
-  EXPECT_TRUE(report_.take(event("round.start", R"("first_rank":0)")));
+  EXPECT_TRUE(report_.take(event_with("round.start", R"("first_rank":0)")));
   EXPECT_EQ(status_of(report_).at("progressPercentage"), 1);
 }
 
@@ -89,7 +78,7 @@ TEST_F(TrainJobReportTest, AHundredIsForTheEndAlone) {
   begin();
   progress(R"("step":10,"total":10,"percent":100,"eta_s":0,"metrics":{"loss":1})");
   EXPECT_EQ(status_of(report_).at("progressPercentage"), 99);
-  EXPECT_TRUE(report_.take(event("job.end", R"("result":"succeeded")")));
+  EXPECT_TRUE(report_.take(event_with("job.end", R"("result":"succeeded")")));
   const auto status = status_of(report_);
   EXPECT_EQ(status.at("progressPercentage"), 100);
   EXPECT_EQ(status.at("estimatedRemainingSeconds"), 0);
@@ -99,7 +88,7 @@ TEST_F(TrainJobReportTest, AHundredIsForTheEndAlone) {
 TEST_F(TrainJobReportTest, AJobThatFailsStaysWhereItWas) {
   begin();
   progress(R"("step":5,"total":10,"percent":50,"eta_s":9)");
-  EXPECT_TRUE(report_.take(event("job.end", R"("result":"failed")")));
+  EXPECT_TRUE(report_.take(event_with("job.end", R"("result":"failed")")));
   const auto status = status_of(report_);
   EXPECT_EQ(status.at("progressPercentage"), 50);
   EXPECT_FALSE(status.contains("estimatedRemainingSeconds"));

@@ -5,11 +5,12 @@
 #include <numeric>
 
 #include "tests/support/fake_files.h"
+#include "tests/support/test_data.h"
 
 namespace muster::launcher {
 namespace {
 
-const std::string kMachines = MUSTER_TEST_DATA "/machines/";
+using muster::testing::kMachines;
 
 CpuSet first_cpus(int count) {
   CpuSet cpus(static_cast<size_t>(count));

@@ -8,8 +8,6 @@ namespace muster::mpi {
 namespace {
 
 using namespace std::chrono_literals;
-using enum DrainState;
-using enum DrainEvent;
 
 TEST(RshDrainTable, EveryPairIsDecidedAndEveryNonActionSaysWhy) {
   EXPECT_EQ(drain_transitions().size(), kDrainStates * kDrainEvents);
@@ -35,16 +33,16 @@ class RshDrainTest : public ::testing::Test {
 TEST_F(RshDrainTest, CommandsMayEndByThemselvesThenTheyAreToldThenItIsOver) {
   drain_.hurry();
   drain_.all_ended();
-  EXPECT_EQ(drain_.state(), kIdle);
+  EXPECT_EQ(drain_.state(), DrainState::kIdle);
   drain_.begin(4s, [this] { ++done_; });
   pass(1900ms);
   EXPECT_EQ(told_, 0);
   pass(200ms);
   EXPECT_EQ(told_, 1);
-  EXPECT_EQ(drain_.state(), kTerminating);
+  EXPECT_EQ(drain_.state(), DrainState::kTerminating);
   pass(2s);
   EXPECT_EQ(done_, 1);
-  EXPECT_EQ(drain_.state(), kDone);
+  EXPECT_EQ(drain_.state(), DrainState::kDone);
 }
 
 TEST_F(RshDrainTest, ItIsOverWhenAllHaveEndedOrSomebodyHurries) {

@@ -6,11 +6,12 @@
 #include <cerrno>
 
 #include "tests/support/fake_files.h"
+#include "tests/support/test_data.h"
 
 namespace muster::nccl {
 namespace {
 
-const std::string kMachines = MUSTER_TEST_DATA "/machines/";
+using muster::testing::kMachines;
 
 TEST(Devices, EightNvidiaGpusWithTheirNumaNodes) {
   const auto devices = discover_accelerators(RealFiles(kMachines + "hgx-h100"));

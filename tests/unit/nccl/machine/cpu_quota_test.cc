@@ -3,11 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/fake_files.h"
+#include "tests/support/test_data.h"
 
 namespace muster::nccl {
 namespace {
 
-const std::string kMachines = MUSTER_TEST_DATA "/machines/";
+using muster::testing::kMachines;
 
 TEST(CpuQuota, Cgroup2ContainerWithTwoAndAHalfCpus) {
   const auto quota = read_cpu_quota(RealFiles(kMachines + "container-cgroup2-quota"));

@@ -8,7 +8,7 @@ namespace {
 NodeProviders having(std::vector<std::string> names) { return {true, std::move(names)}; }
 
 TEST(ProviderChoice, WhatANodeTellsIsOneWord) {
-  EXPECT_EQ(encode({}), "-");
+  EXPECT_EQ(encode(NodeProviders{}), "-");
   EXPECT_EQ(encode(having({})), "+");
   EXPECT_EQ(encode(having({"tcp", "verbs;ofi_rxm"})), "+tcp,verbs;ofi_rxm");
   EXPECT_EQ(encode(having({"a b", "", "x,y", std::string(kMaxProviderBytes + 1, 'a'), "efa"})),

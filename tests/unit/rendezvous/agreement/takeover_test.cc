@@ -10,12 +10,12 @@ namespace {
 using namespace std::chrono_literals;
 using enum CandidateView;
 
-const TimePoint kStart{100s};
+const TimePoint kLost{100s};
 constexpr Duration kLease = 30s;
 
 LeadDecision ask(TimePoint now, int self, const std::vector<CandidateView>& views,
                  bool had_leader) {
-  const std::vector<TimePoint> seen(views.size(), kStart);
+  const std::vector<TimePoint> seen(views.size(), kLost);
   std::vector<std::string> names;
   for (size_t i = 0; i < views.size(); ++i) names.push_back("worker-" + std::to_string(i));
   return decide_lead(now, {self, names, views, seen, had_leader, kLease});
@@ -33,33 +33,33 @@ std::vector<NodeFate> fates(std::string_view letters) {
 }
 
 TEST(DecideLead, FirstCandidateLeadsOnceTheOthersWereAsked) {
-  EXPECT_FALSE(ask(kStart, 0, {kUnasked, kUnasked}, false).lead);
-  EXPECT_TRUE(ask(kStart, 0, {kUnasked, kFollowing}, false).lead);
-  EXPECT_TRUE(ask(kStart, 0, {kUnasked}, false).lead);
+  EXPECT_FALSE(ask(kLost, 0, {kUnasked, kUnasked}, false).lead);
+  EXPECT_TRUE(ask(kLost, 0, {kUnasked, kFollowing}, false).lead);
+  EXPECT_TRUE(ask(kLost, 0, {kUnasked}, false).lead);
 }
 
 TEST(DecideLead, NobodyLeadsBesideALeader) {
-  EXPECT_FALSE(ask(kStart + 10 * kLease, 0, {kUnasked, kLeading}, true).lead);
-  EXPECT_FALSE(ask(kStart + 10 * kLease, 0, {kUnasked, kServed}, true).lead);
+  EXPECT_FALSE(ask(kLost + 10 * kLease, 0, {kUnasked, kLeading}, true).lead);
+  EXPECT_FALSE(ask(kLost + 10 * kLease, 0, {kUnasked, kServed}, true).lead);
 }
 
 TEST(DecideLead, LaterCandidateWaitsALeaseAtTheStartOfTheJob) {
-  const auto early = ask(kStart, 1, {kGone, kUnasked}, false);
+  const auto early = ask(kLost, 1, {kGone, kUnasked}, false);
   EXPECT_FALSE(early.lead);
-  EXPECT_EQ(early.wake_at, kStart + kLease);
+  EXPECT_EQ(early.wake_at, kLost + kLease);
   EXPECT_EQ(early.reason, "worker-0, an earlier endpoint, may come to lead for 30 s more");
-  EXPECT_TRUE(ask(kStart + kLease, 1, {kGone, kUnasked}, false).lead);
+  EXPECT_TRUE(ask(kLost + kLease, 1, {kGone, kUnasked}, false).lead);
 }
 
 TEST(DecideLead, RefusalAfterALeaderMeansItDied) {
-  EXPECT_TRUE(ask(kStart, 1, {kGone, kUnasked}, true).lead);
-  EXPECT_FALSE(ask(kStart, 1, {kSilent, kUnasked}, true).lead);
-  EXPECT_FALSE(ask(kStart + 10 * kLease, 2, {kGone, kFollowing, kUnasked}, true).lead);
+  EXPECT_TRUE(ask(kLost, 1, {kGone, kUnasked}, true).lead);
+  EXPECT_FALSE(ask(kLost, 1, {kSilent, kUnasked}, true).lead);
+  EXPECT_FALSE(ask(kLost + 10 * kLease, 2, {kGone, kFollowing, kUnasked}, true).lead);
 }
 
 TEST(DecideLead, ASilentCandidateMakesItUncertain) {
-  EXPECT_TRUE(ask(kStart, 0, {kUnasked, kSilent}, false).uncertain);
-  EXPECT_FALSE(ask(kStart, 0, {kUnasked, kGone}, false).uncertain);
+  EXPECT_TRUE(ask(kLost, 0, {kUnasked, kSilent}, false).uncertain);
+  EXPECT_FALSE(ask(kLost, 0, {kUnasked, kGone}, false).uncertain);
 }
 
 TEST(DecideQuorum, MoreThanHalfOfThoseThatDidNotEnd) {
@@ -128,11 +128,11 @@ TEST(DecideFirstQuorum, TwoPartsNeverBothHaveOne) {
 }
 
 TEST(SafeToForm, AtOnceWhenEveryFateIsKnownElseALease) {
-  EXPECT_EQ(safe_to_form(fates("PGP"), kStart, kLease), kStart);
-  EXPECT_EQ(safe_to_form(fates("PUP"), kStart, kLease), kStart + kLease);
+  EXPECT_EQ(safe_to_form(fates("PGP"), kLost, kLease), kLost);
+  EXPECT_EQ(safe_to_form(fates("PUP"), kLost, kLease), kLost + kLease);
   auto nodes = fates("PUP");
-  nodes[1].heard = kStart - 20s;
-  EXPECT_EQ(safe_to_form(nodes, kStart, kLease), kStart + 10s);
+  nodes[1].heard = kLost - 20s;
+  EXPECT_EQ(safe_to_form(nodes, kLost, kLease), kLost + 10s);
 }
 
 RoundReport report(uint64_t round, int rank, int count, bool confirmed) {

@@ -9,12 +9,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr const char* kHeader =
+constexpr const char* kHeaderField =
     R"("header":{"cluster_id":"3249","member_id":"33","revision":"7","raft_term":"2"})";
 
 HttpResponse ok(const std::string& body) { return {200, body}; }
 HttpResponse answer(const std::string& fields) {
-  return ok("{" + std::string(kHeader) + fields + "}");
+  return ok("{" + std::string(kHeaderField) + fields + "}");
 }
 // "/muster/x/leader" with the value "hi".
 constexpr const char* kEntries =
@@ -75,13 +75,14 @@ TEST(EtcdMessages, LeasesAreInSeconds) {
   ASSERT_TRUE(lease);
   EXPECT_EQ(lease->id, 23);
   EXPECT_EQ(lease->ttl, 3s);
-  EXPECT_EQ(
-      *read_keep_alive(ok(R"({"result":{)" + std::string(kHeader) + R"(,"ID":"2","TTL":"3"}})")),
-      3s);
+  EXPECT_EQ(*read_keep_alive(
+                ok(R"({"result":{)" + std::string(kHeaderField) + R"(,"ID":"2","TTL":"3"}})")),
+            3s);
 }
 
 TEST(EtcdMessages, ALeaseThatIsGone) {
-  EXPECT_EQ(*read_keep_alive(ok(R"({"result":{)" + std::string(kHeader) + R"(,"ID":"2"}})")), 0s);
+  EXPECT_EQ(*read_keep_alive(ok(R"({"result":{)" + std::string(kHeaderField) + R"(,"ID":"2"}})")),
+            0s);
   const HttpResponse gone{404, R"({"error":"etcdserver: requested lease not found","code":5})"};
   EXPECT_EQ(*read_keep_alive(gone), 0s);
   EXPECT_TRUE(read_revoke(gone));

@@ -2,7 +2,7 @@
 """Runs the integration tests of the built binary.
 
 usage: run.py [-k PATTERN] [-j N] [-v] [--grid] [--only ID] [--report FILE]
-MUSTER_BINARY=path of the binary (default build/debug/muster)
+MUSTER_BINARY=path of the binary (default build/release/muster)
 
 Each test belongs either to the gate or to the grid: those of a class with `gate_keeps` that it does not name, all others
 of a module with `GRID = True`, and those marked with harness.grid. Without -k and --only those of

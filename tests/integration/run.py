@@ -7,7 +7,7 @@ MUSTER_BINARY=path of the binary (default build/release/muster)
 Each test belongs either to the gate or to the grid: those of a class with `gate_keeps` that it does not name, all others
 of a module with `GRID = True`, and those marked with harness.grid. Without -k and --only those of
 the gate are run, with --grid those of the grid. --report writes JSON, one line each: first the names of all that will be run,
-then what became of each. Four tests at a time, because they mostly wait; each has its own folder, ports and processes. The last line of the output is
+then what became of each. Six tests at a time, because they mostly wait; each has its own folder, ports and processes. The last line of the output is
 "integration: N passed, N failed", with ", N skipped" if any were. A skip for a reason that
 harness.ALLOWED_SKIPS does not list, and a file in here that yields no test, count as failures.
 """
@@ -231,7 +231,7 @@ class Report:
             print(json.dumps(record), file=self.file, flush=True)
 
 
-def main(title="integration", folder=harness.HERE, jobs=4):  # for 2 CPUs: three quarters of the time they wait
+def main(title="integration", folder=harness.HERE, jobs=6):  # for 2 CPUs: three quarters of the time they wait
     parser = argparse.ArgumentParser(description="runs the %s tests" % title)
     parser.add_argument("-k", metavar="PATTERN", help="only tests whose id holds this text (or matches, with *)")
     parser.add_argument("-j", type=int, default=jobs, help="tests at a time")

@@ -265,9 +265,12 @@ class Terminal(harness.MusterTest):
         shell = self.shell()
         shell.type("$MUSTER run cat\n")
         agent = self.agent_of(shell)
-        self.wait_for_foreground(shell, self.worker_of(agent, "cat"))
+        worker = self.worker_of(agent, "cat")
+        self.wait_for_foreground(shell, worker)
         os.kill(agent, signal.SIGKILL)
         shell.wait_for("Killed")
+        # A read that has begun takes what is typed, although its program is in the background now.
+        harness.wait_until(lambda: not harness.is_alive(worker), "the worker follows its agent", harness.GONE_WITHIN_S)
         shell.type("echo code $?\n")
         shell.wait_for("^code 137")
         self.leave(shell)

@@ -33,7 +33,8 @@ from gate import processes, programs, scripts  # noqa: E402
 from gate.outcome import Outcome  # noqa: E402
 
 PARTS = {"unit": programs.run_unit, "simulation": programs.run_simulation, "unit-asan": programs.run_unit_sanitized,
-         "fuzz": programs.run_fuzz, "tidy": scripts.run_tidy, "integration": scripts.run_integration, "compat": scripts.run_compat, "grid": scripts.run_grid,
+         "fuzz": programs.run_fuzz, "tidy": scripts.run_tidy, "integration": scripts.run_integration, "compat": scripts.run_compat,
+         "grid": scripts.run_grid,
          **{part: functools.partial(scripts.run_command, part) for part in scripts.COMMANDS}}
 USUAL_PARTS = ("tidy", "unit", "simulation", "integration")
 FIRST = ("tidy", "format", "build-release")
@@ -41,8 +42,8 @@ COMPUTING = ("build-tests", "unit", "simulation", "build-asan", "unit-asan", "fu
 WAITING = ("integration", "compat", "grid")
 LAST = ("example", "bench")
 NEEDS = {"build-tests": "build-release", "unit": "build-tests", "simulation": "build-tests", "unit-asan": "build-asan",
-         "fuzz": "build-asan", "integration": "build-release", "compat": "build-release", "grid": "build-release", "example": "build-release",
-         "bench": "build-release"}
+         "fuzz": "build-asan", "integration": "build-release", "compat": "build-release", "grid": "build-release",
+         "example": "build-release", "bench": "build-release"}
 
 
 def parse_arguments(words):
